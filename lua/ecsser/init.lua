@@ -1,0 +1,3 @@
+--- ecsser: worlds of entities that can be saved, restored and rolled back.
+-- @module ecsser
+return require "ecsser.core"

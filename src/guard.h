@@ -1,0 +1,28 @@
+/*
+** guard.h - buffers that the collector owns.
+**
+** A raw block held across a call that may raise would leak. A guard is a
+** userdata made first; what it holds afterwards is freed by it, at the latest
+** when the collector finds it.
+*/
+#ifndef ES_GUARD_H
+#define ES_GUARD_H
+
+#include <lua.h>
+
+#include "buffer.h"
+#include "document.h"
+#include "state.h"
+
+/* Pushes a guard that owns an empty buffer. [-0, +1] */
+es_Buffer *es_guard_buffer(lua_State *L);
+
+/* Pushes a guard that owns an empty document. [-0, +1] */
+es_Document *es_guard_document(lua_State *L);
+
+/* Frees now what the guard at 'idx' owns. */
+void es_guard_release(lua_State *L, int idx);
+
+void es_guard_open(lua_State *L, es_State *s);
+
+#endif

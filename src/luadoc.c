@@ -1,0 +1,336 @@
+/* luadoc.c - see luadoc.h */
+#include "luadoc.h"
+
+#include <string.h>
+
+#include <lauxlib.h>
+
+#include "error.h"
+#include "guard.h"
+#include "utf8.h"
+
+typedef struct es_KeyRef {
+  const char *text;   /* anchored by the table it is a key of */
+  size_t len;
+} es_KeyRef;
+
+es_LuaWalk *es_luadoc_walk(lua_State *L, const es_State *s, es_Sink *sink) {
+  es_LuaWalk *w = lua_newuserdatauv(L, sizeof *w, 0);
+  memset(w, 0, offsetof(es_LuaWalk, levels));
+  w->L = L;
+  w->state = s;
+  w->sink = sink;
+  w->keys = es_guard_buffer(L);
+  return w;
+}
+
+const char *es_luadoc_reason(es_Status status) {
+  if (status == ES_INVALID) return "has the key \"__proto__\"";
+  if (status == ES_LIMIT) return "is nested too deep or too large";
+  return NULL;
+}
+
+/* A sink's call: full memory raises, all else is a reason. */
+#define tell(w, call)                                          \
+  do {                                                         \
+    es_Status told_ = (call);                                  \
+    if (told_ == ES_NOMEM) {                                   \
+      lua_gc((w)->L, LUA_GCCOLLECT, 0);                        \
+      told_ = (call);                                          \
+    }                                                          \
+    if (told_ == ES_NOMEM) es_error_memory((w)->L);            \
+    if (told_ != ES_OK) return es_luadoc_reason(told_);        \
+  } while (0)
+
+static int compare(const es_KeyRef *a, const es_KeyRef *b) {
+  return es_document_compare(a->text, a->len, b->text, b->len);
+}
+
+static void sift(es_KeyRef *k, size_t i, size_t n) {
+  while (2 * i + 1 < n) {
+    size_t child = 2 * i + 1;
+    es_KeyRef t;
+    if (child + 1 < n && compare(&k[child + 1], &k[child]) > 0) child++;
+    if (compare(&k[child], &k[i]) <= 0) return;
+    t = k[i];
+    k[i] = k[child];
+    k[child] = t;
+    i = child;
+  }
+}
+
+/* Heap sort: in place, and n log n also for crafted names. */
+static void sort_keys(es_KeyRef *k, size_t n) {
+  size_t i;
+  for (i = n / 2; i > 0; i--) sift(k, i - 1, n);
+  for (i = n; i > 1; i--) {
+    es_KeyRef t = k[0];
+    k[0] = k[i - 1];
+    k[i - 1] = t;
+    sift(k, 0, i - 1);
+  }
+}
+
+static const char *emit(es_LuaWalk *w, int idx);
+
+/* What a table is, by its keys and its mark. */
+typedef struct es_Shape {
+  lua_Integer strings, integers, length;
+  const char *wrong;
+} es_Shape;
+
+static es_Shape shape_of(es_LuaWalk *w, int idx) {
+  lua_State *L = w->L;
+  es_Shape s = {0, 0, (lua_Integer)lua_rawlen(L, idx), NULL};
+  lua_pushnil(L);
+  while (lua_next(L, idx)) {   /* key value */
+    lua_pop(L, 1);
+    if (lua_type(L, -1) == LUA_TSTRING) {
+      s.strings++;
+    } else if (lua_isinteger(L, -1) && lua_tointeger(L, -1) >= 1 &&
+               lua_tointeger(L, -1) <= s.length) {
+      s.integers++;
+    } else {
+      s.wrong = "has a key that is neither a string nor in 1..n";
+      lua_pop(L, 1);
+      return s;
+    }
+  }
+  if (s.integers > 0 && s.strings > 0) s.wrong = "is a mixed table";
+  else if (s.integers != s.length && s.integers > 0)
+    s.wrong = "is a sparse array";
+  return s;
+}
+
+static const char *emit_array(es_LuaWalk *w, int idx, lua_Integer n) {
+  es_Level *level = &w->levels[w->depth - 1];
+  const char *wrong = NULL;
+  lua_Integer i;
+  tell(w, w->sink->open(w->sink, ES_NODE_ARRAY));
+  for (i = 1; i <= n && wrong == NULL; i++) {
+    level->index = i;
+    lua_rawgeti(w->L, idx, i);
+    wrong = emit(w, lua_gettop(w->L));
+    lua_pop(w->L, 1);
+  }
+  if (wrong == NULL) tell(w, w->sink->close(w->sink));
+  return wrong;
+}
+
+/* Appends the table's keys to the stack of keys, sorted. */
+static void collect_keys(es_LuaWalk *w, int idx, size_t n) {
+  lua_State *L = w->L;
+  size_t start = w->keys->len;
+  es_try(L, es_buffer_reserve(w->keys, n * sizeof(es_KeyRef)));
+  lua_pushnil(L);
+  while (lua_next(L, idx)) {   /* key value */
+    es_KeyRef k;
+    lua_pop(L, 1);
+    k.text = lua_tolstring(L, -1, &k.len);
+    es_try(L, es_buffer_put(w->keys, &k, sizeof k));
+  }
+  sort_keys((es_KeyRef *)(void *)(w->keys->data + start), n);
+}
+
+static const char *emit_entry(es_LuaWalk *w, int idx, const es_KeyRef *k) {
+  es_Level *level = &w->levels[w->depth - 1];
+  const char *wrong;
+  level->key = k->text;
+  level->len = k->len;
+  if (es_utf8_check(k->text, k->len) != k->len) return "has a key that is "
+                                                       "not UTF-8";
+  tell(w, w->sink->key(w->sink, k->text, k->len));
+  lua_pushlstring(w->L, k->text, k->len);
+  lua_rawget(w->L, idx);
+  wrong = emit(w, lua_gettop(w->L));
+  lua_pop(w->L, 1);
+  return wrong;
+}
+
+static const char *emit_object(es_LuaWalk *w, int idx, size_t n) {
+  size_t i, start = w->keys->len;
+  const char *wrong = NULL;
+  tell(w, w->sink->open(w->sink, ES_NODE_OBJECT));
+  collect_keys(w, idx, n);
+  for (i = 0; i < n && wrong == NULL; i++) {
+    es_KeyRef k;   /* a copy: the buffer moves when it grows */
+    memcpy(&k, w->keys->data + start + i * sizeof k, sizeof k);
+    wrong = emit_entry(w, idx, &k);
+  }
+  w->keys->len = start;
+  if (wrong == NULL) tell(w, w->sink->close(w->sink));
+  return wrong;
+}
+
+static const char *emit_empty(es_LuaWalk *w, int marked) {
+  tell(w, w->sink->open(w->sink, marked ? ES_NODE_ARRAY : ES_NODE_EMPTY));
+  tell(w, w->sink->close(w->sink));
+  return NULL;
+}
+
+/* Enters the table: a level that keeps its identity. */
+static const char *enter(es_LuaWalk *w, int idx) {
+  const void *table = lua_topointer(w->L, idx);
+  uint32_t i;
+  if (w->depth == ES_DEPTH_MAX) return "is nested too deep";
+  for (i = 0; i < w->depth; i++)
+    if (w->levels[i].table == table) return "contains itself";
+  memset(&w->levels[w->depth], 0, sizeof w->levels[0]);
+  w->levels[w->depth++].table = table;
+  luaL_checkstack(w->L, 8, "a nested value");
+  return NULL;
+}
+
+static const char *emit_table(es_LuaWalk *w, int idx) {
+  int marked = 0;
+  es_Shape s;
+  const char *wrong;
+  if (lua_getmetatable(w->L, idx)) {
+    marked = lua_topointer(w->L, -1) == w->state->shared[ES_SHARED_ARRAY];
+    lua_pop(w->L, 1);
+    if (!marked) return "has a metatable";
+  }
+  s = shape_of(w, idx);
+  if (s.wrong == NULL && marked && s.strings > 0)
+    s.wrong = "is marked as an array but has string keys";
+  if (s.wrong != NULL) return s.wrong;
+  wrong = enter(w, idx);
+  if (wrong != NULL) return wrong;
+  if (s.strings > 0) wrong = emit_object(w, idx, (size_t)s.strings);
+  else if (s.integers > 0) wrong = emit_array(w, idx, s.integers);
+  else wrong = emit_empty(w, marked);
+  if (wrong == NULL) w->depth--;   /* on a fault the levels tell the path */
+  return wrong;
+}
+
+static const char *emit_number(es_LuaWalk *w, int idx) {
+  double d;
+  if (lua_isinteger(w->L, idx)) {
+    tell(w, w->sink->integer(w->sink, lua_tointeger(w->L, idx)));
+    return NULL;
+  }
+  d = lua_tonumber(w->L, idx);
+  if (d != d) return "is NaN";
+  if (d - d != 0.0) return "is infinite";
+  tell(w, w->sink->number(w->sink, d));
+  return NULL;
+}
+
+static const char *emit_string(es_LuaWalk *w, int idx) {
+  size_t len;
+  const char *s = lua_tolstring(w->L, idx, &len);
+  if (es_utf8_check(s, len) != len) return "is a string that is not UTF-8";
+  tell(w, w->sink->string(w->sink, s, len));
+  return NULL;
+}
+
+static const char *emit(es_LuaWalk *w, int idx) {
+  switch (lua_type(w->L, idx)) {
+    case LUA_TBOOLEAN:
+      tell(w, w->sink->boolean(w->sink, lua_toboolean(w->L, idx)));
+      return NULL;
+    case LUA_TNUMBER: return emit_number(w, idx);
+    case LUA_TSTRING: return emit_string(w, idx);
+    case LUA_TTABLE: return emit_table(w, idx);
+    case LUA_TLIGHTUSERDATA:
+      if (lua_touserdata(w->L, idx) != NULL) return "is a light userdata";
+      tell(w, w->sink->null(w->sink));
+      return NULL;
+    case LUA_TNIL: return "is nil";
+    case LUA_TFUNCTION: return "is a function";
+    case LUA_TTHREAD: return "is a coroutine";
+    default: return "is a userdata";
+  }
+}
+
+const char *es_luadoc_emit(es_LuaWalk *w, int idx) {
+  w->depth = 0;
+  w->keys->len = 0;
+  return emit(w, lua_absindex(w->L, idx));
+}
+
+/* Indices are 0-based, as in the file. */
+es_Status es_luadoc_path(const es_LuaWalk *w, es_Buffer *out) {
+  es_Status status = ES_OK;
+  uint32_t i;
+  for (i = 0; i < w->depth && status == ES_OK; i++) {
+    const es_Level *l = &w->levels[i];
+    if (l->key != NULL) status = es_document_path_key(out, l->key, l->len);
+    else if (l->index > 0)
+      status = es_document_path_index(out, (uint64_t)l->index - 1);
+  }
+  return status;
+}
+
+int es_luadoc_integral(double d, int64_t *i) {
+  if (!(d >= -9223372036854775808.0 && d < 9223372036854775808.0)) return 0;
+  *i = (int64_t)d;
+  if ((double)*i != d) return 0;
+  return *i != 0 || !(1.0 / d < 0.0);
+}
+
+static void push_float(lua_State *L, double d, int integers) {
+  int64_t i;
+  if (integers && es_luadoc_integral(d, &i)) lua_pushinteger(L, i);
+  else lua_pushnumber(L, d);
+}
+
+static int capacity(uint32_t n) { return n > INT32_MAX ? INT32_MAX : (int)n; }
+
+static void push_array(lua_State *L, const es_Document *d, uint32_t at,
+                       int integers) {
+  uint32_t i, n = es_document_node(d, at)->count, child = at + 1;
+  lua_createtable(L, capacity(n), 0);
+  es_state_push(L, ES_SHARED_ARRAY);
+  lua_setmetatable(L, -2);
+  for (i = 1; i <= n; i++) {
+    es_luadoc_push(L, d, child, integers);
+    lua_rawseti(L, -2, i);
+    child = es_document_next(d, child);
+  }
+}
+
+static void push_object(lua_State *L, const es_Document *d, uint32_t at,
+                        int integers) {
+  uint32_t i, n = es_document_node(d, at)->count, child = at + 1;
+  lua_createtable(L, 0, capacity(n));
+  for (i = 0; i < n; i++) {
+    const es_Node *key = es_document_node(d, child);
+    lua_pushlstring(L, es_document_text(d, key), key->count);
+    es_luadoc_push(L, d, child + 1, integers);
+    lua_rawset(L, -3);
+    child = es_document_next(d, child + 1);
+  }
+}
+
+void es_luadoc_push(lua_State *L, const es_Document *d, uint32_t at,
+                    int integers) {
+  const es_Node *node = es_document_node(d, at);
+  luaL_checkstack(L, 6, "a nested value");
+  switch (node->type) {
+    case ES_NODE_NULL: lua_pushlightuserdata(L, NULL); break;
+    case ES_NODE_FALSE: lua_pushboolean(L, 0); break;
+    case ES_NODE_TRUE: lua_pushboolean(L, 1); break;
+    case ES_NODE_INT: lua_pushinteger(L, node->u.i); break;
+    case ES_NODE_FLOAT: push_float(L, node->u.d, integers); break;
+    case ES_NODE_STRING:
+      lua_pushlstring(L, es_document_text(d, node), node->count);
+      break;
+    case ES_NODE_ARRAY: push_array(L, d, at, integers); break;
+    case ES_NODE_EMPTY: lua_newtable(L); break;
+    default: push_object(L, d, at, integers); break;
+  }
+}
+
+int es_luadoc_lua_array(lua_State *L) {
+  lua_settop(L, 1);
+  if (!lua_istable(L, 1)) return es_error_arg(L, "array", 1, "table", 1);
+  if (lua_getmetatable(L, 1)) {
+    if (lua_topointer(L, -1) != es_state(L)->shared[ES_SHARED_ARRAY])
+      return es_error(L, "array", "the table has a metatable of its own");
+    lua_pop(L, 1);
+  }
+  es_state_push(L, ES_SHARED_ARRAY);
+  lua_setmetatable(L, 1);
+  return 1;
+}

@@ -1,0 +1,122 @@
+/* query_track.c - queries that have observers; see query.h */
+#include <string.h>
+
+#include "observer.h"
+#include "query.h"
+
+#define CLEAN UINT32_MAX   /* not in the chain */
+#define LAST (UINT32_MAX - 1)
+
+/* Room for the dirty chain. */
+static es_Status reserve_dirty(es_World *w) {
+  uint32_t cap = w->entities.cap;
+  uint32_t *dirty;
+  if (w->dirtycap >= cap) return ES_OK;
+  dirty = es_alloc_array(&w->alloc, w->dirty, w->dirtycap, cap,
+                         sizeof *dirty);
+  if (dirty == NULL) return ES_NOMEM;
+  memset(dirty + w->dirtycap, 0xff, (cap - w->dirtycap) * sizeof *dirty);
+  w->dirty = dirty;
+  w->dirtycap = cap;
+  return ES_OK;
+}
+
+es_Status es_query_reserve(es_World *w) {
+  uint32_t i;
+  es_Status status = ES_OK;
+  if (w->ntracked > 0) status = reserve_dirty(w);
+  for (i = 0; i < w->ntracked && status == ES_OK; i++)
+    status = es_bitset_reserve(&w->tracked[i]->members, &w->alloc,
+                               w->entities.cap);
+  return status;
+}
+
+static es_Status reserve_tracked(es_World *w, es_Query *q) {
+  size_t cap = es_alloc_grow(w->trackedcap, (size_t)w->ntracked + 1);
+  es_Query **block;
+  if (reserve_dirty(w) != ES_OK) return ES_NOMEM;
+  if (es_bitset_reserve(&q->members, &w->alloc, w->entities.cap) != ES_OK)
+    return ES_NOMEM;
+  if (w->ntracked < w->trackedcap) return ES_OK;
+  block = es_alloc_array(&w->alloc, w->tracked, w->trackedcap, cap,
+                         sizeof *block);
+  if (block == NULL) return ES_NOMEM;
+  w->tracked = block;
+  w->trackedcap = (uint32_t)cap;
+  return ES_OK;
+}
+
+void es_query_track(const es_Op *op, es_Query *q) {
+  es_World *w = op->w;
+  uint32_t n;
+  const uint64_t *words;
+  int query = lua_gettop(op->L), at;
+  if (q->tracker != NULL) return;
+  words = es_query_words(op, q, &n);
+  es_try(op->L, reserve_tracked(w, q));
+  at = es_world_anchor(w);
+  lua_pushvalue(op->L, query);
+  lua_rawseti(op->L, op->anchors, at);   /* a tracked query stays */
+  memcpy(q->members.words, words, n * sizeof *words);
+  q->tracker = w;
+  w->tracked[w->ntracked++] = q;
+  lua_settop(op->L, query);
+}
+
+void es_query_touch(es_World *w, uint32_t slot) {
+  if (w->ntracked == 0 || w->dirty[slot] != CLEAN) return;
+  w->dirty[slot] = LAST;
+  if (w->dirty_first == LAST) w->dirty_first = slot;
+  else w->dirty[w->dirty_last] = slot;
+  w->dirty_last = slot;
+}
+
+/* Takes the first dirty slot out of the chain. */
+static uint32_t take(es_World *w) {
+  uint32_t slot = w->dirty_first;
+  w->dirty_first = w->dirty[slot];
+  w->dirty[slot] = CLEAN;
+  return slot;
+}
+
+/* One query, one slot: tells the observers if it came or went. */
+static int tell(const es_Op *op, es_Query *q, uint32_t slot, int errors) {
+  int was = es_bitset_test(&q->members, slot);
+  int is = es_query_matches(op->w, q, slot);
+  es_Occasion what = {0, 0, NULL};
+  if (was == is) return LUA_OK;
+  if (is) es_bitset_set(&q->members, slot);
+  else es_bitset_clear(&q->members, slot);
+  what.entity = es_entity_handle(&op->w->entities, slot);
+  return es_observer_call(op, q->observers[is ? 0 : 1], &what, errors);
+}
+
+int es_query_flush(const es_Op *op, int errors) {
+  es_World *w = op->w;
+  int status = LUA_OK;
+  uint32_t i;
+  while (w->ntracked > 0 && w->dirty_first != LAST) {
+    uint32_t slot = take(w);
+    for (i = 0; i < w->ntracked; i++) {
+      status = tell(op, w->tracked[i], slot, errors);
+      if (status != LUA_OK) {
+        es_query_touch(w, slot);   /* the undo looks at it again */
+        return status;
+      }
+    }
+  }
+  return LUA_OK;
+}
+
+void es_query_close(es_World *w) {
+  uint32_t i;
+  for (i = 0; i < w->ntracked; i++) {
+    es_bitset_free(&w->tracked[i]->members, &w->alloc);
+    w->tracked[i]->tracker = NULL;
+  }
+  es_alloc_free(&w->alloc, w->tracked, w->trackedcap, sizeof *w->tracked);
+  es_alloc_free(&w->alloc, w->dirty, w->dirtycap, sizeof *w->dirty);
+  w->tracked = NULL;
+  w->dirty = NULL;
+  w->ntracked = w->trackedcap = w->dirtycap = 0;
+}

@@ -1,0 +1,429 @@
+/* restore.c - see restore.h */
+#include "restore.h"
+
+#include <string.h>
+
+#include <lauxlib.h>
+
+#include "add.h"
+#include "call.h"
+#include "drop.h"
+#include "guard.h"
+#include "luadoc.h"
+#include "names.h"
+#include "plan.h"
+#include "query.h"
+
+/* One restore. It is a userdata, so that an escaped ctx finds it dead. */
+typedef struct es_Restore {
+  es_Op op;
+  es_Plan plan;
+  unsigned char open;
+  es_Entity *entities;    /* the new ones, by snapshot index */
+  uint32_t spawned;       /* how many exist */
+  uint64_t *alive;        /* who was alive before, by words */
+  uint32_t words;
+  int ctx;                /* stack index of the codecs' context */
+} es_Restore;
+
+/* True if the slot was alive before this restore. */
+static int was_alive(const es_Restore *r, uint32_t slot) {
+  uint32_t k = slot >> 6;
+  return k < r->words && ((r->alive[k] >> (slot & 63)) & 1);
+}
+
+void es_restore_check_fresh(const es_Op *op) {
+  const es_World *w = op->w;
+  uint32_t i, slot;
+  const char *what = NULL;
+  for (slot = es_bitset_next(&w->entities.alive, 1);
+       slot != ES_NO_SLOT && what == NULL;
+       slot = es_bitset_next(&w->entities.alive, slot + 1))
+    if (!es_world_is_excluded(w, slot)) what = "has an entity";
+  for (i = 0; i < w->registry.n && what == NULL; i++)
+    if (es_bitset_test(&w->registry.entries[i].store->has, 0))
+      what = lua_pushfstring(
+          op->L, "has the world-level trait %s",
+          es_names_quote(op->L, w->registry.entries[i].name,
+                         w->registry.entries[i].len));
+  if (what == NULL) return;
+  lua_pushfstring(op->L, "%s: the world is not fresh: it %s", op->fn, what);
+  es_error_serialize(op->L, ES_CODE_NOT_EMPTY);
+  lua_error(op->L);
+}
+
+/* Raises a SerializeError about a step; the reason is on top. */
+static void fail_step(const es_Restore *r, const char *code,
+                      uint32_t node) {
+  es_plan_push_error(&r->plan, code, node);
+  lua_error(r->op.L);
+}
+
+/* The highest slot and the pairs that each store will need room for. */
+static es_Status reserve_steps(es_Restore *r, const es_Buffer *b,
+                               uint32_t slots) {
+  uint32_t i, n;
+  const es_Step *steps = es_plan_steps(b, &n);
+  const es_World *w = r->op.w;
+  es_Status status = ES_OK;
+  for (i = 0; i < n && status == ES_OK; i++) {
+    es_Store *s = w->registry.entries[steps[i].entry].store;
+    /* n bounds the pairs of one relation; the check is cheap once it fits */
+    if (s->has.n * 64 < slots || (s->trait->relation && s->room < n)) {
+      status = es_store_reserve(s, &w->alloc, slots, n);
+      s->room = s->trait->relation ? n : 0;
+    }
+  }
+  return status;
+}
+
+static es_Status reserve(es_Restore *r) {
+  es_World *w = r->op.w;
+  uint32_t i;
+  es_Status status = es_world_reserve_slots(w, r->plan.entities);
+  for (i = 0; i < w->nstores; i++) w->stores[i]->room = 0;
+  if (status == ES_OK) status = reserve_steps(r, r->plan.world, 1);
+  if (status == ES_OK)
+    status = reserve_steps(r, r->plan.traits, w->entities.cap);
+  if (status == ES_OK)
+    status = reserve_steps(r, r->plan.pairs, w->entities.cap);
+  return status;
+}
+
+static void check_status(const es_Restore *r, int status) {
+  if (status != LUA_OK) lua_error(r->op.L);
+}
+
+/* (1) All entities, without traits. */
+static void spawn_entities(es_Restore *r) {
+  es_World *w = r->op.w;
+  uint32_t i;
+  es_entity_sort_free(&w->entities);
+  for (i = 0; i < r->plan.entities; i++) {
+    uint32_t slot = es_entity_spawn(&w->entities);
+    r->entities[i] = es_entity_handle(&w->entities, slot);
+    r->spawned = i + 1;
+    w->lives++;
+    es_query_touch(w, slot);
+    if (w->ntracked == 0) continue;
+    check_status(r, es_query_flush(&r->op, ES_STOP));
+    es_try(r->op.L, es_world_reserve_slots(w, r->plan.entities - i - 1));
+  }
+}
+
+/* A value for a field, which may not keep ecs.null where nil is meant. */
+static void push_field(const es_Restore *r, const es_Entry *e,
+                       uint32_t field, uint32_t node) {
+  lua_State *L = r->op.L;
+  const es_Plan *p = &r->plan;
+  const es_Node *n = es_document_node(p->doc, node);
+  es_FieldType type = e->store->trait->fields[field].type;
+  uint32_t index;
+  if (es_entry_is_ref(e, field)) {
+    if (es_plan_index(p, node, &index)) es_world_push(L, r->entities[index]);
+    else if (type == ES_FIELD_NULLABLE) lua_pushnil(L);
+    else lua_pushlightuserdata(L, NULL);
+  } else if (n->type == ES_NODE_NULL && type == ES_FIELD_NULLABLE) {
+    lua_pushnil(L);
+  } else {
+    es_luadoc_push(L, p->doc, node, p->integers && type != ES_FIELD_FLOAT);
+  }
+}
+
+/* Pushes the fields of a SoA value in schema order. [-0, +nfields] */
+static void push_soa(const es_Restore *r, const es_Entry *e, uint32_t node) {
+  const es_Document *d = r->plan.doc;
+  const es_Trait *t = e->store->trait;
+  uint32_t i, key = node + 1;
+  luaL_checkstack(r->op.L, (int)t->nfields + LUA_MINSTACK, "fields");
+  for (i = 0; i < t->nfields; i++) {
+    const es_Node *k = es_document_node(d, key);
+    const es_Field *f = &t->fields[i];
+    uint32_t value = key + 1;
+    if (k->count != f->len ||
+        memcmp(es_document_text(d, k), f->name, f->len) != 0)
+      value = es_document_find(d, node, f->name, f->len);
+    push_field(r, e, i, value);
+    if (i + 1 < t->nfields) key = es_document_next(d, key + 1);
+  }
+}
+
+/* Runs protected: spreads what fromJSON returned over the fields. */
+static int evaluate(lua_State *L) {   /* restore store anchors value */
+  const es_Restore *r = lua_touserdata(L, 1);
+  const es_Store *s = lua_touserdata(L, 2);
+  es_Op op = r->op;
+  op.L = L;
+  op.anchors = 3;
+  if (s->trait->kind == ES_SOA && !lua_istable(L, 4))
+    es_error(L, op.fn, "fromJSON must return a table of fields, got %s",
+             es_error_typename(L, 4));
+  es_store_evaluate(&op, s, 4);
+  return (int)s->trait->nfields;
+}
+
+/* The error on top becomes the cause of a codec-error, unless it is ours. */
+static void raise_codec_error(const es_Restore *r, int status,
+                              uint32_t node) {
+  lua_State *L = r->op.L;
+  if (status == LUA_ERRMEM || es_error_is_serialize(L, r->op.w->state, -1))
+    lua_error(L);
+  lua_pushliteral(L, "cannot be read: fromJSON failed");
+  es_plan_push_error(&r->plan, ES_CODE_CODEC, node);
+  lua_insert(L, -2);
+  lua_setfield(L, -2, "cause");
+  lua_error(L);
+}
+
+/* Pushes the fields of what the codec makes. [-0, +nfields] */
+static void push_decoded(es_Restore *r, const es_Entry *e, uint32_t node) {
+  lua_State *L = r->op.L;
+  int status;
+  luaL_checkstack(L, (int)e->store->trait->nfields + LUA_MINSTACK, "fields");
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushcclosure(L, evaluate, 1);
+  lua_pushlightuserdata(L, r);
+  lua_pushlightuserdata(L, e->store);
+  lua_pushvalue(L, r->op.anchors);
+  lua_rawgeti(L, r->op.anchors, e->anchor + ES_ENTRY_FROMJSON);
+  es_luadoc_push(L, r->plan.doc, node, r->plan.integers);
+  lua_pushvalue(L, r->ctx);
+  r->op.w->busy++;
+  r->op.w->readonly++;
+  status = es_call(L, 2, 1, "a codec");
+  r->op.w->readonly--;
+  r->op.w->busy--;
+  if (status != LUA_OK) raise_codec_error(r, status, node);
+  if (lua_isnil(L, -1)) {
+    lua_pushliteral(L, "cannot be read: fromJSON returned nil");
+    fail_step(r, ES_CODE_CODEC, node);
+  }
+  status = lua_pcall(L, 4, (int)e->store->trait->nfields, 0);
+  if (status != LUA_OK) raise_codec_error(r, status, node);
+}
+
+/* Pushes all fields of a step's value. [-0, +nfields] */
+static void push_value(es_Restore *r, const es_Entry *e, uint32_t node) {
+  const es_Trait *t = e->store->trait;
+  if (t->kind == ES_TAG) return;
+  if (e->codec) push_decoded(r, e, node);
+  else if (t->kind == ES_SOA) push_soa(r, e, node);
+  else es_luadoc_push(r->op.L, r->plan.doc, node, r->plan.integers);
+}
+
+/* An observer may have destroyed what is being restored. */
+static void check_alive(const es_Restore *r, uint32_t record) {
+  lua_State *L = r->op.L;
+  if (es_entity_is_alive(&r->op.w->entities, r->entities[record])) return;
+  lua_pushfstring(L, "%s: entities[%d] was destroyed by an observer during "
+                     "the restore", r->op.fn, (int)record);
+  es_error_serialize(L, ES_CODE_RESTORE);
+  lua_error(L);
+}
+
+/* What an observer has added already is overwritten. */
+static void apply_step(es_Restore *r, const es_Step *step, uint32_t slot) {
+  lua_State *L = r->op.L;
+  const es_World *w = r->op.w;
+  const es_Entry *e = &w->registry.entries[step->entry];
+  es_Store *s = e->store;
+  int top = lua_gettop(L), exclusive = s->trait->exclusive;
+  uint32_t target = 0;
+  if (s->trait->relation) {
+    check_alive(r, step->target);
+    target = es_entity_slot(r->entities[step->target]);
+  }
+  push_value(r, e, step->node);
+  if (s->key && !e->codec) es_add_check_key(&r->op, s, slot, top + 1);
+  if (es_has(s, slot, target)) es_drop(&r->op, s, slot, target);
+  if (exclusive && es_pairs_first(&s->pairs, slot) != 0)
+    es_drop(&r->op, s, slot,
+            s->pairs.rows[es_pairs_first(&s->pairs, slot)].target);
+  if (w->observed)   /* observers may have used up the room */
+    es_try(L, es_store_reserve(s, &w->alloc, w->entities.cap, 1));
+  check_status(r, es_add_stored(&r->op, s, slot, target, top + 1));
+  lua_settop(L, top);
+}
+
+/* (2) the world record, (3) traits by record, (4) pairs by record */
+static void apply_steps(es_Restore *r, const es_Buffer *b, int world) {
+  uint32_t i, n;
+  const es_Step *steps = es_plan_steps(b, &n);
+  for (i = 0; i < n; i++) {
+    if (!world) check_alive(r, steps[i].record);
+    apply_step(r, &steps[i],
+               world ? 0 : es_entity_slot(r->entities[steps[i].record]));
+  }
+}
+
+/* ctx.entity(index); upvalues: 1 state, 2 the restore. */
+static int ctx_entity(lua_State *L) {
+  const es_Restore *r = lua_touserdata(L, lua_upvalueindex(2));
+  int integer = 0;
+  lua_Integer i = -1;
+  if (!r->open)
+    return es_error(L, "entity",
+                    "the restore that this context is for is over");
+  if (lua_type(L, 1) == LUA_TNUMBER) i = lua_tointegerx(L, 1, &integer);
+  if (!integer || i < 0 || i >= (lua_Integer)r->plan.entities) {
+    lua_pushfstring(L, "%s: ctx.entity: not the index of an entity: %s",
+                    r->op.fn, lua_type(L, 1) == LUA_TNUMBER
+                                  ? luaL_tolstring(L, 1, NULL)
+                                  : es_error_typename(L, 1));
+    es_error_serialize(L, ES_CODE_MALFORMED);
+    return lua_error(L);
+  }
+  es_world_push(L, r->entities[i]);
+  return 1;
+}
+
+/* Runs protected: 1 the world, 2 the anchors, 3 the restore. */
+static int run(lua_State *L) {
+  es_Restore *r = lua_touserdata(L, 3);
+  uint32_t i;
+  r->op.L = L;
+  r->op.world = 1;
+  r->op.anchors = 2;
+  r->plan.op = &r->op;
+  luaL_checkstack(L, 3 * LUA_MINSTACK, r->op.fn);
+  lua_createtable(L, 0, 1);
+  r->ctx = lua_gettop(L);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushvalue(L, 3);
+  lua_pushcclosure(L, ctx_entity, 2);
+  lua_setfield(L, r->ctx, "entity");
+  spawn_entities(r);
+  apply_steps(r, r->plan.world, 1);
+  apply_steps(r, r->plan.traits, 0);
+  apply_steps(r, r->plan.pairs, 0);
+  for (i = 0; i < r->plan.entities; i++) check_alive(r, i);
+  lua_createtable(L, 0, 1);
+  lua_createtable(L, (int)r->plan.entities, 0);
+  for (i = 0; i < r->plan.entities; i++) {
+    es_world_push(L, r->entities[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "entities");
+  return 1;
+}
+
+/* Takes back all that this restore, or observers during it, brought. */
+static void undo(es_Restore *r, const es_Op *op, int errors) {
+  es_World *w = op->w;
+  uint32_t i, slot;
+  es_undo_entities(op, r->entities, r->spawned, errors);
+  for (slot = es_bitset_next(&w->entities.alive, 1); slot != ES_NO_SLOT;
+       slot = es_bitset_next(&w->entities.alive, slot + 1)) {
+    es_Entity e = es_entity_handle(&w->entities, slot);
+    if (!was_alive(r, slot)) es_undo_entities(op, &e, 1, errors);
+  }
+  for (i = 0; i < w->registry.n; i++) {
+    es_Store *s = w->registry.entries[i].store;
+    if (!es_bitset_test(&s->has, 0)) continue;
+    es_tell(op, s, ES_ON_REMOVE, 0, 0, errors);
+    es_drop(op, s, 0, 0);
+  }
+  es_query_flush(op, errors);
+}
+
+/*
+** Makes the error on top a SerializeError, and keeps on it what observers
+** raised during the undo.
+*/
+static void dress_error(const es_Op *op, int errors) {
+  lua_State *L = op->L;
+  if (!es_error_is_serialize(L, op->w->state, -1)) {
+    lua_pushfstring(L, "%s: an observer failed during the restore", op->fn);
+    es_error_serialize(L, ES_CODE_RESTORE);
+    lua_insert(L, -2);
+    lua_setfield(L, -2, "cause");
+  }
+  if (lua_rawlen(L, errors) == 0) return;
+  lua_pushvalue(L, errors);
+  lua_setfield(L, -2, "suppressed");
+}
+
+/* All that the undo will need, while a failure still changes nothing. */
+static es_Restore *prepare(const es_Op *op, const es_Document *doc,
+                           int text) {
+  lua_State *L = op->L;
+  const es_World *w = op->w;
+  es_Restore *r = lua_newuserdatauv(L, sizeof *r, 0);
+  memset(r, 0, sizeof *r);
+  r->op = *op;
+  es_plan_make(&r->plan, &r->op, doc, text, 0);
+  r->entities =
+      lua_newuserdatauv(L, (r->plan.entities + 1) * sizeof(es_Entity), 0);
+  r->words = w->entities.alive.n;
+  r->alive = lua_newuserdatauv(L, (r->words + 1) * sizeof *r->alive, 0);
+  memcpy(r->alive, w->entities.alive.words, r->words * sizeof *r->alive);
+  return r;
+}
+
+void es_restore_document(const es_Op *op, const es_Document *doc, int text) {
+  lua_State *L = op->L;
+  es_World *w = op->w;
+  es_Restore *r;
+  int at = lua_gettop(L) + 1, errors, status;
+  es_restore_check_fresh(op);
+  r = prepare(op, doc, text);
+  lua_newtable(L);
+  errors = lua_gettop(L);
+  es_try(L, reserve(r));
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushcclosure(L, run, 1);
+  lua_pushvalue(L, op->world);
+  lua_pushvalue(L, op->anchors);
+  lua_pushvalue(L, at);
+  r->open = 1;
+  w->restoring = 1;
+  status = lua_pcall(L, 3, 1, 0);
+  if (status != LUA_OK) undo(r, op, errors);
+  w->restoring = 0;
+  r->open = 0;
+  if (status == LUA_ERRMEM) es_error_memory(L);
+  if (status != LUA_OK) {
+    dress_error(op, errors);
+    lua_error(L);
+  }
+  lua_replace(L, at);
+  lua_settop(L, at);
+}
+
+/* Reads the table at 'idx' into a document; raises malformed. */
+static es_Document *read_table(const es_Op *op, int idx) {
+  lua_State *L = op->L;
+  es_DocumentSink sink;
+  es_Document *d = es_guard_document(L);
+  es_LuaWalk *walk;
+  es_Buffer *path;
+  const char *wrong;
+  es_sink_document(&sink, d);
+  walk = es_luadoc_walk(L, op->w->state, &sink.sink);
+  wrong = es_luadoc_emit(walk, idx);
+  if (wrong == NULL) return d;
+  path = es_guard_buffer(L);
+  es_try(L, es_luadoc_path(walk, path));
+  lua_pushlstring(L, path->data, path->len);
+  lua_pushfstring(L, "%s: %s %s", op->fn,
+                  path->len > 0 ? lua_tostring(L, -1) : "the snapshot",
+                  wrong);
+  es_error_serialize(L, ES_CODE_MALFORMED);
+  lua_insert(L, -2);
+  lua_setfield(L, -2, "path");
+  lua_error(L);
+  return NULL;
+}
+
+int es_restore_lua_world(lua_State *L) {
+  es_Op op;
+  es_Document *d;
+  es_op_change(L, &op, "restoreWorld");
+  if (op.w->restoring || op.w->resetting)
+    return es_error(L, "restoreWorld",
+                    "the world is being restored or reset");
+  if (op.top < 2) return es_error_arg(L, "restoreWorld", 1, "snapshot", 2);
+  d = read_table(&op, 2);
+  es_restore_document(&op, d, 0);
+  return 1;
+}

@@ -1,0 +1,29 @@
+/*
+** restore.h - from a plan to a world, all or nothing.
+**
+** Everything is checked and all room is made before the first change. The
+** changes run protected; when a codec or an observer raises, or memory is
+** full, they are taken back, which allocates nothing.
+*/
+#ifndef ES_RESTORE_H
+#define ES_RESTORE_H
+
+#include "document.h"
+#include "world.h"
+
+/*
+** Restores a document into the world and pushes { entities = {...} }. 'text'
+** tells that the nodes have byte offsets. [-0, +1]
+*/
+void es_restore_document(const es_Op *op, const es_Document *doc, int text);
+
+/*
+** Raises world-not-empty unless the world has no entity that would be saved
+** and no registered trait of its own.
+*/
+void es_restore_check_fresh(const es_Op *op);
+
+/* ecs.restoreWorld */
+int es_restore_lua_world(lua_State *L);
+
+#endif

@@ -1,0 +1,115 @@
+/*
+** world.h - the world: its parts, and what every operation begins with.
+**
+** A world is a userdata. User value 1 is its anchor table: columns, traits,
+** observers, codecs, at integer keys that es_world_anchor hands out. All
+** blocks outside Lua belong to the world and go with es_world_close.
+*/
+#ifndef ES_WORLD_H
+#define ES_WORLD_H
+
+#include <lua.h>
+
+#include "entity.h"
+#include "error.h"
+#include "registry.h"
+#include "state.h"
+#include "store.h"
+
+struct es_Query;
+
+typedef struct es_World {
+  es_State *state;
+  es_Alloc alloc;
+  unsigned char open;
+  unsigned char restoring;  /* inside restoreWorld */
+  unsigned char resetting;  /* inside reset: nothing can be added */
+  uint32_t busy;            /* callbacks of this world that are running */
+  uint32_t readonly;        /* nested saves and codec calls */
+  int anchors;              /* the last anchor handed out */
+  int query_cache;          /* anchor of signature -> query, or 0 */
+  es_Entities entities;
+  es_Store **by_id;         /* by trait id; NULL where not met */
+  uint32_t idcap;
+  es_Store **stores;        /* ascending by trait id */
+  uint32_t nstores, storecap;
+  es_Store *excluded;       /* the store of ecs.IsExcluded */
+  es_Store *key;            /* the store of ecs.Key, or NULL */
+  es_Bitset dying;          /* being destroyed; see destroy.h */
+  uint64_t lives;           /* counts spawns and deaths */
+  unsigned char observed;   /* an observer was ever added */
+  struct es_Query **tracked;   /* queries with observers */
+  uint32_t ntracked, trackedcap;
+  uint32_t *dirty;          /* chain of slots to look at; see query.h */
+  uint32_t dirtycap, dirty_first, dirty_last;
+  es_Registry registry;
+} es_World;
+
+/* One call of a method: what its helpers need to know. */
+typedef struct es_Op {
+  lua_State *L;
+  es_World *w;
+  const char *fn;   /* the method's name, for errors */
+  int world;        /* stack index of the world */
+  int anchors;      /* stack index of the anchor table */
+  int top;          /* stack index of the last argument */
+} es_Op;
+
+/*
+** Begins a method: argument 1 must be an open world. Pushes the anchor table
+** behind the arguments. [-0, +1]
+*/
+void es_op_begin(lua_State *L, es_Op *op, const char *fn);
+
+/* The same, and the world must not be read-only. */
+void es_op_change(lua_State *L, es_Op *op, const char *fn);
+
+/* The world at 'idx', or NULL; it may be closed. */
+es_World *es_world_test(lua_State *L, const es_State *s, int idx);
+
+/* Hands out an anchor index; the value there is nil. */
+int es_world_anchor(es_World *w);
+
+/* The world's own hidden entity. */
+static inline es_Entity es_world_entity(const es_World *w) {
+  return es_entity_handle(&w->entities, 0);
+}
+
+/* The handle at 'idx' as it is, or 0 when it is no integer number. */
+es_Entity es_world_handle(lua_State *L, int idx);
+
+/*
+** The slot of the entity at 'idx', which must be alive here; 'n' is the
+** argument's number in messages.
+*/
+uint32_t es_world_slot(const es_Op *op, int idx, int n);
+
+/* The slot, or ES_NO_SLOT when the handle is dead or foreign. */
+uint32_t es_world_slot_or_none(const es_Op *op, int idx, int n);
+
+/*
+** True when argument 2 is a trait or term, so that the call is about the
+** world entity ("world:get(Encounter)").
+*/
+int es_world_is_singleton(const es_Op *op, int idx);
+
+/* Pushes a handle as a Lua integer. [-0, +1] */
+void es_world_push(lua_State *L, es_Entity e);
+
+/* True when entities carry ecs.IsExcluded. */
+static inline int es_world_is_excluded(const es_World *w, uint32_t slot) {
+  return es_bitset_test(&w->excluded->has, slot);
+}
+
+/* Room for one more slot in all that is indexed by slot. */
+es_Status es_world_reserve_slots(es_World *w, uint32_t more);
+
+/* ecs.createWorld(), world:close(), __gc, __close */
+int es_world_lua_create(lua_State *L);
+int es_world_lua_close(lua_State *L);
+int es_world_lua_gc(lua_State *L);
+
+/* Frees all that lies outside Lua and gives the world's id back. */
+void es_world_close(es_World *w);
+
+#endif
