@@ -7,6 +7,7 @@
 
 #include "drop.h"
 #include "methods.h"
+#include "names.h"
 #include "query.h"
 
 /* One argument of add or spawn. */
@@ -51,26 +52,12 @@ uint32_t es_add_find_key(const es_Op *op, const es_Store *s, int idx) {
 void es_add_check_key(const es_Op *op, const es_Store *s, uint32_t slot,
                       int idx) {
   uint32_t holder = es_add_find_key(op, s, idx);
-  if (holder != ES_NO_SLOT && holder != slot)
-    es_error(op->L, op->fn, "the key '%s' belongs to another entity",
-             lua_tostring(op->L, idx));
-}
-
-static void check_target(const es_Op *op, es_Entity target, int n) {
-  const es_World *w = op->w;
-  if (es_entity_world(target) != w->entities.world)
-    es_error(op->L, op->fn,
-             "bad argument #%d (the pair's target is no entity of this "
-             "world)", n);
-  if (!es_entity_is_alive(&w->entities, target))
-    es_error(op->L, op->fn,
-             "bad argument #%d (the pair's target is a dead entity)", n);
-  if (es_entity_slot(target) == 0)
-    es_error(op->L, op->fn,
-             "bad argument #%d (the world entity is no target of pairs)", n);
-  if (es_bitset_test(&w->dying, es_entity_slot(target)))
-    es_error(op->L, op->fn,
-             "bad argument #%d (the pair's target is being destroyed)", n);
+  size_t len;
+  const char *key;
+  if (holder == ES_NO_SLOT || holder == slot) return;
+  key = lua_tolstring(op->L, idx, &len);
+  es_error(op->L, op->fn, "the key %s belongs to another entity",
+           es_names_quote(op->L, key, len));
 }
 
 static void read_pair(const es_Op *op, es_Change *c, const es_Term *pair,
@@ -79,7 +66,7 @@ static void read_pair(const es_Op *op, es_Change *c, const es_Term *pair,
     es_error(op->L, op->fn,
              "bad argument #%d (a pair needs a target, not \"*\")", n);
   c->target = (es_Entity)pair->target;
-  check_target(op, c->target, n);
+  es_world_check_target(op, c->target, n);
 }
 
 /* The trait, term or pair at 'idx'. The store is made when needed. */
@@ -148,8 +135,10 @@ static void tell_replaced(const es_Changes *all, uint32_t slot) {
     es_Change *c = &all->list[i];
     uint32_t row = es_pairs_first(&c->store->pairs, slot);
     if (!c->fresh || !c->store->trait->exclusive || row == 0) continue;
-    if (es_tell(op, c->store, ES_ON_REMOVE, slot,
-                c->store->pairs.rows[row].target, ES_STOP) != LUA_OK)
+    if (es_tell(op, c->store, ES_ON_REMOVE, all->entity,
+                es_entity_handle(&op->w->entities,
+                                 c->store->pairs.rows[row].target),
+                ES_STOP) != LUA_OK)
       lua_error(op->L);
   }
 }
@@ -164,7 +153,8 @@ static void recheck(const es_Changes *all) {
   if (all->entity != 0 && !es_entity_is_alive(&w->entities, all->entity))
     es_error(op->L, op->fn, "the entity was destroyed by a callback");
   for (i = 0; i < all->n; i++)
-    if (all->list[i].target != 0) check_target(op, all->list[i].target, i + 1);
+    if (all->list[i].target != 0)
+      es_world_check_target(op, all->list[i].target, i + 1);
 }
 
 static es_Status reserve(const es_Changes *all, uint32_t slot) {
@@ -232,12 +222,12 @@ static void commit(const es_Changes *all, uint32_t slot) {
   es_query_touch(all->op->w, slot);
 }
 
-static int tell_added(const es_Changes *all, uint32_t slot) {
+static int tell_added(const es_Changes *all, es_Entity entity) {
   int i, status = LUA_OK;
   for (i = 0; i < all->n && status == LUA_OK; i++)
     if (all->list[i].fresh)
-      status = es_tell(all->op, all->list[i].store, ES_ON_ADD, slot,
-                       target_slot(&all->list[i]), ES_STOP);
+      status = es_tell(all->op, all->list[i].store, ES_ON_ADD, entity,
+                       all->list[i].target, ES_STOP);
   if (status == LUA_OK) status = es_query_flush(all->op, ES_STOP);
   return status;
 }
@@ -257,6 +247,7 @@ static void bring_back(const es_Op *op, const es_Change *c, uint32_t slot) {
 /* An observer raised: the call is undone. The error is on top. */
 static void undo(const es_Changes *all, es_Entity entity, int spawned) {
   const es_Op *op = all->op;
+  const es_Entities *entities = &op->w->entities;
   uint32_t slot = es_entity_slot(entity);
   int i, errors;
   lua_pushnil(op->L);   /* errors during the undo are not wanted */
@@ -268,11 +259,11 @@ static void undo(const es_Changes *all, es_Entity entity, int spawned) {
   }
   for (i = all->n - 1; i >= 0; i--) {
     const es_Change *c = &all->list[i];
-    if (!c->fresh || !es_entity_is_alive(&op->w->entities, entity)) continue;
-    if (es_has(c->store, slot, target_slot(c)))
-      es_tell(op, c->store, ES_ON_REMOVE, slot, target_slot(c), errors);
-    if (!es_entity_is_alive(&op->w->entities, entity)) continue;
-    es_drop(op, c->store, slot, target_slot(c));
+    if (!c->fresh) continue;
+    es_tell(op, c->store, ES_ON_REMOVE, entity, c->target, errors);
+    if (!es_entity_is_alive(entities, entity)) break;
+    if (c->target == 0 || es_entity_is_alive(entities, c->target))
+      es_drop(op, c->store, slot, target_slot(c));
     if (c->old != 0) bring_back(op, c, slot);
   }
   es_query_touch(op->w, slot);
@@ -307,7 +298,7 @@ static es_Entity apply(es_Changes *all) {
   save_replaced(all, slot);
   if (spawned) entity = spawn_slot(w);
   commit(all, slot);
-  if (tell_added(all, slot) != LUA_OK) {
+  if (tell_added(all, entity) != LUA_OK) {
     undo(all, entity, spawned);
     lua_error(op->L);
   }
@@ -359,6 +350,7 @@ int es_add_stored(const es_Op *op, es_Store *s, uint32_t slot,
                   uint32_t target, int first) {
   int status;
   uint32_t key = target ? es_pairs_peek(&s->pairs, 0) : slot;
+  const es_Entities *entities = &op->w->entities;
   es_store_put_all(op, s, key, first);
   if (target != 0) {
     es_pairs_add(&s->pairs, slot, target);
@@ -366,7 +358,8 @@ int es_add_stored(const es_Op *op, es_Store *s, uint32_t slot,
   }
   es_store_set(s, slot);
   es_query_touch(op->w, slot);
-  status = es_tell(op, s, ES_ON_ADD, slot, target, ES_STOP);
+  status = es_tell(op, s, ES_ON_ADD, es_entity_handle(entities, slot),
+                   target ? es_entity_handle(entities, target) : 0, ES_STOP);
   if (status == LUA_OK) status = es_query_flush(op, ES_STOP);
   return status;
 }

@@ -141,8 +141,10 @@ static void copy(char *out, const char *s, size_t n) {
 ** back, and hand the bytes over in place.
 */
 static es_Status room(es_Document *d, es_Node *node, size_t n, char **out) {
-  es_Status status = es_buffer_reserve(&d->text, n);
-  if (status != ES_OK) return status;
+  if (n > d->text.cap - d->text.len) {
+    es_Status status = es_buffer_reserve(&d->text, n);
+    if (status != ES_OK) return status;
+  }
   node->count = (uint32_t)n;
   node->u.text = d->text.len;
   *out = n == 0 ? NULL : d->text.data + d->text.len;

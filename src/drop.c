@@ -3,12 +3,12 @@
 
 #include "query.h"
 
-int es_tell(const es_Op *op, const es_Store *s, es_Event event, uint32_t slot,
-            uint32_t target, int errors) {
+int es_tell(const es_Op *op, const es_Store *s, es_Event event,
+            es_Entity entity, es_Entity target, int errors) {
   es_Occasion what;
   if (s->observers[event] == 0) return LUA_OK;
-  what.entity = es_entity_handle(&op->w->entities, slot);
-  what.target = target ? es_entity_handle(&op->w->entities, target) : 0;
+  what.entity = entity;
+  what.target = target;
   what.store = s;
   return es_observer_call(op, s->observers[event], &what, errors);
 }
@@ -16,6 +16,10 @@ int es_tell(const es_Op *op, const es_Store *s, es_Event event, uint32_t slot,
 int es_has(const es_Store *s, uint32_t slot, uint32_t target) {
   if (target != 0) return es_pairs_find(&s->pairs, slot, target) != 0;
   return es_bitset_test(&s->has, slot);
+}
+
+static es_Entity handle(const es_Op *op, uint32_t slot) {
+  return es_entity_handle(&op->w->entities, slot);
 }
 
 static void drop_pair(const es_Op *op, es_Store *s, uint32_t row) {
@@ -55,7 +59,8 @@ static int tell_own_pairs(const es_Op *op, const es_Store *s, uint32_t slot,
       continue;
     }
     p->rows[row].told = 1;
-    status = es_tell(op, s, ES_ON_REMOVE, slot, target, errors);
+    status = es_tell(op, s, ES_ON_REMOVE, handle(op, slot), handle(op, target),
+                     errors);
     if (status != LUA_OK) return status;
     row = es_pairs_find(p, slot, target) == row ? p->rows[row].next
                                                 : es_pairs_first(p, slot);
@@ -81,7 +86,8 @@ static int tell_incoming(const es_Op *op, es_Store *s, uint32_t slot,
       continue;
     }
     p->rows[row].told = 1;
-    status = es_tell(op, s, ES_ON_REMOVE, source, slot, errors);
+    status = es_tell(op, s, ES_ON_REMOVE, handle(op, source), handle(op, slot),
+                     errors);
     if (status != LUA_OK) return status;
     row = es_pairs_find(p, source, slot) == row
               ? p->rows[row].tnext : es_pairs_first_source(p, slot);
@@ -99,7 +105,7 @@ int es_tell_entity(const es_Op *op, uint32_t slot, int errors) {
     if (s->trait->relation)
       status = tell_own_pairs(op, s, slot, errors);
     else if (es_bitset_test(&s->has, slot))
-      status = es_tell(op, s, ES_ON_REMOVE, slot, 0, errors);
+      status = es_tell(op, s, ES_ON_REMOVE, handle(op, slot), 0, errors);
   }
   for (s = es_store_after(op->w, 0); s != NULL && status == LUA_OK;
        s = es_store_after(op->w, s->trait->id))

@@ -12,9 +12,12 @@
 #include "observer.h"
 #include "world.h"
 
-/* Calls the observers of one event of a trait or (target != 0) a pair. */
-int es_tell(const es_Op *op, const es_Store *s, es_Event event, uint32_t slot,
-            uint32_t target, int errors);
+/*
+** Calls the observers of one event of a trait or (target != 0) a pair, as
+** long as the entity is alive and has it.
+*/
+int es_tell(const es_Op *op, const es_Store *s, es_Event event,
+            es_Entity entity, es_Entity target, int errors);
 
 /* Drops a trait, or the pair with 'target' unless that is 0. */
 void es_drop(const es_Op *op, es_Store *s, uint32_t slot, uint32_t target);

@@ -61,6 +61,16 @@ void es_error_serialize(lua_State *L, const char *code) {
   lua_setmetatable(L, -2);
 }
 
+void es_error_at(lua_State *L, const char *fn, const char *code,
+                 const es_Buffer *path, const char *root,
+                 const char *reason) {
+  const char *place = lua_pushlstring(L, path->data, path->len);
+  lua_pushfstring(L, "%s: %s %s", fn, path->len > 0 ? place : root, reason);
+  es_error_serialize(L, code);   /* path error */
+  lua_insert(L, -2);
+  lua_setfield(L, -2, "path");
+}
+
 int es_error_is_serialize(lua_State *L, const es_State *s, int idx) {
   return lua_istable(L, idx) && es_state_has_meta(L, s, idx, ES_SHARED_ERROR);
 }

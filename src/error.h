@@ -10,7 +10,7 @@
 
 #include <lua.h>
 
-#include "alloc.h"
+#include "buffer.h"
 #include "state.h"
 
 /* "fn: message" with the caller's position. Never returns. */
@@ -64,6 +64,13 @@ int es_error_status(lua_State *L, es_Status status);
 ** Pops the message (top) and pushes a SerializeError. [-1, +1]
 */
 void es_error_serialize(lua_State *L, const char *code);
+
+/*
+** Pushes a SerializeError "fn: path reason" with its path; an empty path is
+** called 'root'. [-0, +1]
+*/
+void es_error_at(lua_State *L, const char *fn, const char *code,
+                 const es_Buffer *path, const char *root, const char *reason);
 
 /* True if the value at 'idx' is a SerializeError. */
 int es_error_is_serialize(lua_State *L, const es_State *s, int idx);

@@ -84,7 +84,6 @@ static void skip_space(Reader *r) {
 /* ---- strings ----------------------------------------------------------- */
 
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
-#define ZERO_BYTE(w) (((w) - EACH(1)) & ~(w) & EACH(0x80))
 
 /* Eight bytes, the first one lowest; compilers make one load of it. */
 static uint64_t load(const Byte *p) {
@@ -94,14 +93,15 @@ static uint64_t load(const Byte *p) {
 }
 
 /*
-** The bytes of 'w' that end a run, as their top bits. Borrows may set bits
+** The bytes of 'w' that end a run, as their top bits: those from which 0x20
+** borrows, or 1 where they equal a quote or a backslash. Borrows may set bits
 ** above the lowest one that is set; that one is right.
 */
 static uint64_t stops(uint64_t w) {
-  uint64_t quote = w ^ EACH('"');
-  uint64_t slash = w ^ EACH('\\');
-  uint64_t control = (w - EACH(0x20)) & ~w & EACH(0x80);
-  return control | ZERO_BYTE(quote) | ZERO_BYTE(slash);
+  uint64_t control = w - EACH(0x20);
+  uint64_t quote = (w ^ EACH('"')) - EACH(1);
+  uint64_t slash = (w ^ EACH('\\')) - EACH(1);
+  return (control | quote | slash) & ~w & EACH(0x80);
 }
 
 /*
@@ -109,8 +109,8 @@ static uint64_t stops(uint64_t w) {
 ** any is not ASCII. Eight at a time: most keys end within the first word,
 ** and finding the end without a branch per byte is what makes this fast.
 */
-static const Byte *skip_plain(const Byte *p, const Byte *end,
-                              uint64_t *high) {
+static inline const Byte *skip_plain(const Byte *p, const Byte *end,
+                                     uint64_t *high) {
   *high = 0;
   for (; end - p >= 8; p += 8) {
     uint64_t w = load(p);
@@ -128,18 +128,14 @@ static const Byte *skip_plain(const Byte *p, const Byte *end,
 }
 
 /*
-** Takes the run of plain bytes at 'p'; behind it is a quote or a backslash.
-** A fault within the run comes before what ends it.
+** Checks the run from 'begin' to 'p' and what ends it: only a quote and a
+** backslash may. A fault within the run comes before that.
 */
-static int read_run(Reader *r, const char **run, size_t *n) {
-  const Byte *begin = r->p;
-  uint64_t high;
-  r->p = skip_plain(begin, r->end, &high);
-  *run = (const char *)begin;
-  *n = (size_t)(r->p - begin);
+static int check_run(Reader *r, const Byte *begin, uint64_t high) {
   if (high != 0) {
-    size_t good = es_utf8_check(*run, *n);
-    if (good < *n) return fail(r, ES_JSON_UTF8, begin + good);
+    size_t n = (size_t)(r->p - begin);
+    size_t good = es_utf8_check((const char *)begin, n);
+    if (good < n) return fail(r, ES_JSON_UTF8, begin + good);
   }
   if (r->p == r->end || *r->p < 0x20) return fail_here(r, ES_JSON_CONTROL);
   return 1;
@@ -229,12 +225,12 @@ static int unescape_one(Reader *r, size_t from) {
 static int unescape_run(Reader *r, size_t from) {
   es_Buffer *text = &r->d->text;
   const Byte *at = r->p;
-  const char *run;
-  size_t n;
-  if (!read_run(r, &run, &n)) return 0;
-  if (n > 0 && *at == 0xED && at[1] >= 0xB0 && ends_high(text, from))
+  uint64_t high;
+  r->p = skip_plain(at, r->end, &high);
+  if (!check_run(r, at, high)) return 0;
+  if (high != 0 && *at == 0xED && at[1] >= 0xB0 && ends_high(text, from))
     return fail(r, ES_JSON_UTF8, at);
-  return built(r, es_buffer_put(text, run, n), at);
+  return built(r, es_buffer_put(text, at, (size_t)(r->p - at)), at);
 }
 
 static int add_string(Reader *r, const char *s, size_t n, int is_key) {
@@ -244,11 +240,12 @@ static int add_string(Reader *r, const char *s, size_t n, int is_key) {
                r->start + d->offset);
 }
 
-/* The rest of a string that holds escapes; 'run' is what comes before. */
-static int read_escaped(Reader *r, const char *run, size_t n, int is_key) {
+/* A string that holds escapes; the run from 'begin' to 'p' has none. */
+static int read_escaped(Reader *r, const Byte *begin, int is_key) {
   es_Buffer *text = &r->d->text;
   size_t from = text->len;
-  if (!built(r, es_buffer_put(text, run, n), r->p)) return 0;
+  size_t n = (size_t)(r->p - begin);
+  if (!built(r, es_buffer_put(text, begin, n), r->p)) return 0;
   while (*r->p == '\\')
     if (!unescape_one(r, from) || !unescape_run(r, from)) return 0;
   /* the document takes the bytes where they are: see its room() */
@@ -260,14 +257,15 @@ static int read_escaped(Reader *r, const char *run, size_t n, int is_key) {
 
 /* At the opening quote. */
 static int read_string(Reader *r, int is_key) {
-  const char *run;
-  size_t n;
+  const Byte *begin = r->p + 1;
+  uint64_t high;
   r->d->offset = place(r, r->p);
+  r->p = skip_plain(begin, r->end, &high);
+  if (!check_run(r, begin, high)) return 0;
+  if (*r->p != '"') return read_escaped(r, begin, is_key);
   r->p++;
-  if (!read_run(r, &run, &n)) return 0;
-  if (*r->p != '"') return read_escaped(r, run, n, is_key);
-  r->p++;
-  return add_string(r, run, n, is_key);
+  return add_string(r, (const char *)begin, (size_t)(r->p - 1 - begin),
+                    is_key);
 }
 
 /* ---- other leaves ------------------------------------------------------ */

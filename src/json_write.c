@@ -132,9 +132,11 @@ static es_Status put_word(es_Sink *sink, const char *word, size_t n) {
   return status == ES_OK ? es_buffer_put(s->out, word, n) : status;
 }
 
-static es_Status on_open(es_Sink *sink, es_NodeType type) {
+static es_Status on_open(es_Sink *sink, es_NodeType type,
+                         uint32_t count) {
   es_JsonSink *s = self(sink);
   es_Status status;
+  (void)count;
   if (s->depth == ES_DEPTH_MAX) return ES_LIMIT;
   status = separate(s);
   if (status != ES_OK) return status;

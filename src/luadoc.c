@@ -102,11 +102,16 @@ static es_Shape shape_of(es_LuaWalk *w, int idx) {
   return s;
 }
 
+/* A count that no sink can hold becomes one that it refuses. */
+static uint32_t count_of(lua_Integer n) {
+  return n < ES_UNCOUNTED ? (uint32_t)n : ES_UNCOUNTED - 1;
+}
+
 static const char *emit_array(es_LuaWalk *w, int idx, lua_Integer n) {
   es_Level *level = &w->levels[w->depth - 1];
   const char *wrong = NULL;
   lua_Integer i;
-  tell(w, w->sink->open(w->sink, ES_NODE_ARRAY));
+  tell(w, w->sink->open(w->sink, ES_NODE_ARRAY, count_of(n)));
   for (i = 1; i <= n && wrong == NULL; i++) {
     level->index = i;
     lua_rawgeti(w->L, idx, i);
@@ -150,7 +155,7 @@ static const char *emit_entry(es_LuaWalk *w, int idx, const es_KeyRef *k) {
 static const char *emit_object(es_LuaWalk *w, int idx, size_t n) {
   size_t i, start = w->keys->len;
   const char *wrong = NULL;
-  tell(w, w->sink->open(w->sink, ES_NODE_OBJECT));
+  tell(w, w->sink->open(w->sink, ES_NODE_OBJECT, count_of((lua_Integer)n)));
   collect_keys(w, idx, n);
   for (i = 0; i < n && wrong == NULL; i++) {
     es_KeyRef k;   /* a copy: the buffer moves when it grows */
@@ -163,7 +168,7 @@ static const char *emit_object(es_LuaWalk *w, int idx, size_t n) {
 }
 
 static const char *emit_empty(es_LuaWalk *w, int marked) {
-  tell(w, w->sink->open(w->sink, marked ? ES_NODE_ARRAY : ES_NODE_EMPTY));
+  tell(w, w->sink->open(w->sink, marked ? ES_NODE_ARRAY : ES_NODE_EMPTY, 0));
   tell(w, w->sink->close(w->sink));
   return NULL;
 }

@@ -14,6 +14,7 @@
 #include "restore.h"
 #include "save.h"
 #include "state.h"
+#include "text.h"
 #include "trait.h"
 #include "world.h"
 
@@ -78,6 +79,11 @@ static const luaL_Reg functions[] = {
     {"getTraitName", es_registry_lua_name},
     {"saveWorld", es_save_lua_world},
     {"restoreWorld", es_restore_lua_world},
+    {"saveJSON", es_text_lua_save},
+    {"restoreJSON", es_text_lua_restore},
+    {"encode", es_text_lua_encode},
+    {"decode", es_text_lua_decode},
+    {"checkSnapshot", es_text_lua_check},
     {"array", es_luadoc_lua_array},
     {NULL, NULL}};
 

@@ -83,7 +83,8 @@ static int still(const es_World *w, const es_Occasion *what) {
   if (what->store == NULL) return 1;
   if (!es_entity_is_alive(&w->entities, what->entity)) return 0;
   if (what->target != 0)
-    return es_pairs_find(&what->store->pairs, slot,
+    return es_entity_is_alive(&w->entities, what->target) &&
+           es_pairs_find(&what->store->pairs, slot,
                          es_entity_slot(what->target)) != 0;
   return es_bitset_test(&what->store->has, slot);
 }

@@ -23,18 +23,11 @@ static const char *type_name(const es_Node *n) {
 
 void es_plan_push_error(const es_Plan *p, const char *code, uint32_t node) {
   lua_State *L = p->op->L;
-  const char *reason = lua_tostring(L, -1);
   p->scratch->len = 0;
   es_try(L, es_document_path(p->doc, node, p->scratch));
-  lua_pushlstring(L, p->scratch->data, p->scratch->len);
-  if (p->scratch->len > 0)
-    lua_pushfstring(L, "%s: %s %s", p->op->fn, lua_tostring(L, -1), reason);
-  else
-    lua_pushfstring(L, "%s: the snapshot %s", p->op->fn, reason);
-  es_error_serialize(L, code);   /* reason path error */
-  lua_insert(L, -2);
-  lua_setfield(L, -2, "path");
-  lua_remove(L, -2);
+  es_error_at(L, p->op->fn, code, p->scratch, "the snapshot",
+              lua_tostring(L, -1));
+  lua_remove(L, -2);   /* the reason */
   if (!p->text) return;
   lua_pushinteger(L, (lua_Integer)node_at(p, node)->offset);
   lua_setfield(L, -2, "offset");
@@ -272,7 +265,7 @@ static void check_tag(es_Plan *p, es_Buffer *steps, uint32_t node,
   const es_Node *n = node_at(p, node);
   const char *name;
   const es_Entry *e;
-  es_Step step = {0, 0, record, 0};
+  es_Step step = {0, node, record, 0};
   if (n->type != ES_NODE_STRING) {
     malformed(p, node, "is not a string");
     return;
@@ -357,7 +350,7 @@ static void check_pair(es_Plan *p, const es_Entry *e, uint32_t node,
     malformed(p, found[0], "names the same target twice");
   p->hit[index] = p->list;
   step.entry = entry_number(p, e);
-  step.node = found[1];
+  step.node = found[1] != 0 ? found[1] : found[0];
   step.target = index;
   add_step(p, p->pairs, &step);
 }

@@ -15,7 +15,7 @@
 /* One thing to add: a trait (target unused) or a pair. */
 typedef struct es_Step {
   uint32_t entry;     /* index in the registry */
-  uint32_t node;      /* the value, or the pair's data; 0: none */
+  uint32_t node;      /* the value; without one, what names the step */
   uint32_t record;    /* snapshot index of the entity */
   uint32_t target;    /* snapshot index of the target */
 } es_Step;

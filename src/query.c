@@ -21,17 +21,6 @@ static void add_term(const es_Op *op, es_Terms *t, const es_QueryTerm *term) {
   if (term->target != 0) t->targeted = 1;
 }
 
-static es_Entity pair_target(const es_Op *op, const es_Term *pair, int n) {
-  es_Entity target = (es_Entity)pair->target;
-  if (pair->wildcard) return 0;
-  if (!es_entity_is_alive(&op->w->entities, target) ||
-      es_entity_slot(target) == 0)
-    es_error(op->L, op->fn,
-             "bad argument #%d (the pair's target is not an entity that is "
-             "alive in this world)", n);
-  return target;
-}
-
 /* A trait or a pair at 'idx'. Raises for all else. */
 static void add_simple(const es_Op *op, es_Terms *t, int idx, int n,
                        es_Match match) {
@@ -41,7 +30,9 @@ static void add_simple(const es_Op *op, es_Terms *t, int idx, int n,
   const es_Term *pair = es_term_test(L, s, idx);
   es_QueryTerm term = {NULL, 0, match, t->groups};
   if (pair != NULL && pair->op == ES_TERM_PAIR) {
-    term.target = pair_target(op, pair, n);
+    term.target = pair->wildcard ? 0 : (es_Entity)pair->target;
+    if (term.target != 0 || !pair->wildcard)
+      es_world_check_target(op, term.target, n);
     lua_getiuservalue(L, idx, 1);
     term.store = es_store_get(op, lua_gettop(L));
     lua_pop(L, 1);
@@ -84,7 +75,10 @@ static void read_terms(const es_Op *op, es_Terms *t, int first, int last) {
   t->n = t->groups = 0;
   t->targeted = 0;
   if (first == last && lua_istable(op->L, first)) {
-    lua_Integer n = (lua_Integer)lua_rawlen(op->L, first), k;
+    lua_Integer n = (lua_Integer)lua_rawlen(op->L, first), k, all = 0;
+    for (lua_pushnil(op->L); lua_next(op->L, first); lua_pop(op->L, 1)) all++;
+    if (all != n)
+      es_error(op->L, op->fn, "bad argument #1 (not a list of terms)");
     for (k = 1; k <= n; k++) {
       lua_rawgeti(op->L, first, k);
       add_argument(op, t, lua_gettop(op->L), 1);

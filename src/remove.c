@@ -11,7 +11,7 @@
 /* One thing to remove: a trait (target 0) or a pair. */
 typedef struct es_Removal {
   es_Store *store;
-  uint32_t target;
+  es_Entity target;
 } es_Removal;
 
 /* Raises the error object on top, or the first of the list there. */
@@ -20,27 +20,37 @@ static void raise_first(lua_State *L, int errors) {
   lua_pop(L, 1);
 }
 
+static const es_Removal *removals(const es_Buffer *b, size_t *n) {
+  *n = b->len / sizeof(es_Removal);
+  return (const es_Removal *)(const void *)b->data;
+}
+
+/* Adds what is not on the list yet. */
 static void add_removal(const es_Op *op, es_Buffer *b, es_Store *s,
-                        uint32_t target) {
-  es_Removal r;
-  memset(&r, 0, sizeof r);
-  r.store = s;
-  r.target = target;
+                        es_Entity target) {
+  size_t i, n;
+  const es_Removal *list = removals(b, &n);
+  es_Removal r = {s, target};
+  for (i = 0; i < n; i++)
+    if (list[i].store == s && list[i].target == target) return;
   es_try(op->L, es_buffer_put(b, &r, sizeof r));
 }
 
 static void add_pair(const es_Op *op, es_Buffer *b, es_Store *s,
                      const es_Term *pair, uint32_t slot) {
-  uint32_t row, target = es_entity_slot((es_Entity)pair->target);
+  const es_Entities *entities = &op->w->entities;
+  es_Entity target = (es_Entity)pair->target;
+  uint32_t row;
   if (!pair->wildcard) {
-    if (es_entity_is_alive(&op->w->entities, (es_Entity)pair->target) &&
-        es_has(s, slot, target) && target != 0)
+    if (es_entity_slot(target) != 0 && es_entity_is_alive(entities, target) &&
+        es_has(s, slot, es_entity_slot(target)))
       add_removal(op, b, s, target);
     return;
   }
   for (row = es_pairs_first(&s->pairs, slot); row != 0;
        row = es_pairs_next(&s->pairs, row))
-    add_removal(op, b, s, s->pairs.rows[row].target);
+    add_removal(op, b, s,
+                es_entity_handle(entities, s->pairs.rows[row].target));
 }
 
 /* The trait or pair at 'idx'; what the entity lacks is skipped. */
@@ -68,21 +78,20 @@ static void read_removal(const es_Op *op, es_Buffer *b, int idx, int n,
 /* Tells all, then drops all. */
 static void remove_all(const es_Op *op, es_Buffer *b, es_Entity entity) {
   uint32_t slot = es_entity_slot(entity);
-  size_t i, n = b->len / sizeof(es_Removal);
+  size_t i, n;
+  const es_Removal *list = removals(b, &n);
   int errors;
   lua_newtable(op->L);
   errors = lua_gettop(op->L);
-  for (i = 0; i < n; i++) {
-    const es_Removal *r = (const es_Removal *)(const void *)b->data + i;
-    if (es_tell(op, r->store, ES_ON_REMOVE, slot, r->target, ES_STOP) !=
-        LUA_OK)
+  for (i = 0; i < n; i++)
+    if (es_tell(op, list[i].store, ES_ON_REMOVE, entity, list[i].target,
+                ES_STOP) != LUA_OK)
       lua_error(op->L);
-  }
   if (!es_entity_is_alive(&op->w->entities, entity)) return;
-  for (i = 0; i < n; i++) {
-    const es_Removal *r = (const es_Removal *)(const void *)b->data + i;
-    es_drop(op, r->store, slot, r->target);
-  }
+  for (i = 0; i < n; i++)
+    if (list[i].target == 0 ||
+        es_entity_is_alive(&op->w->entities, list[i].target))
+      es_drop(op, list[i].store, slot, es_entity_slot(list[i].target));
   es_query_flush(op, errors);
   raise_first(op->L, errors);
 }
@@ -214,7 +223,8 @@ static int tell_singletons(const es_Op *op) {
   for (s = es_store_after(op->w, 0); s != NULL && status == LUA_OK;
        s = es_store_after(op->w, s->trait->id))
     if (s != op->w->excluded && es_has(s, 0, 0))
-      status = es_tell(op, s, ES_ON_REMOVE, 0, 0, ES_STOP);
+      status = es_tell(op, s, ES_ON_REMOVE, es_world_entity(op->w), 0,
+                       ES_STOP);
   return status;
 }
 

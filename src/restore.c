@@ -24,6 +24,7 @@ typedef struct es_Restore {
   uint64_t *alive;        /* who was alive before, by words */
   uint32_t words;
   int ctx;                /* stack index of the codecs' context */
+  uint32_t node;          /* what is being restored; 0: nothing yet */
 } es_Restore;
 
 /* True if the slot was alive before this restore. */
@@ -36,6 +37,8 @@ void es_restore_check_fresh(const es_Op *op) {
   const es_World *w = op->w;
   uint32_t i, slot;
   const char *what = NULL;
+  if (w->restoring || w->resetting)
+    es_error(op->L, op->fn, "the world is being restored or reset");
   for (slot = es_bitset_next(&w->entities.alive, 1);
        slot != ES_NO_SLOT && what == NULL;
        slot = es_bitset_next(&w->entities.alive, slot + 1))
@@ -233,6 +236,7 @@ static void apply_step(es_Restore *r, const es_Step *step, uint32_t slot) {
     check_alive(r, step->target);
     target = es_entity_slot(r->entities[step->target]);
   }
+  r->node = step->node;
   push_value(r, e, step->node);
   if (s->key && !e->codec) es_add_check_key(&r->op, s, slot, top + 1);
   if (es_has(s, slot, target)) es_drop(&r->op, s, slot, target);
@@ -256,6 +260,19 @@ static void apply_steps(es_Restore *r, const es_Buffer *b, int world) {
   }
 }
 
+/*
+** Pushes a SerializeError about the step in hand, on any stack; the reason is
+** on top. [-1, +1]
+*/
+static void push_step_error(const es_Restore *r, lua_State *L,
+                            const char *code) {
+  es_Op op = r->op;
+  es_Plan plan = r->plan;
+  op.L = L;
+  plan.op = &op;
+  es_plan_push_error(&plan, code, r->node);
+}
+
 /* ctx.entity(index); upvalues: 1 state, 2 the restore. */
 static int ctx_entity(lua_State *L) {
   const es_Restore *r = lua_touserdata(L, lua_upvalueindex(2));
@@ -266,11 +283,11 @@ static int ctx_entity(lua_State *L) {
                     "the restore that this context is for is over");
   if (lua_type(L, 1) == LUA_TNUMBER) i = lua_tointegerx(L, 1, &integer);
   if (!integer || i < 0 || i >= (lua_Integer)r->plan.entities) {
-    lua_pushfstring(L, "%s: ctx.entity: not the index of an entity: %s",
-                    r->op.fn, lua_type(L, 1) == LUA_TNUMBER
-                                  ? luaL_tolstring(L, 1, NULL)
-                                  : es_error_typename(L, 1));
-    es_error_serialize(L, ES_CODE_MALFORMED);
+    lua_pushfstring(L, "asks ctx.entity for what is no index of an entity: "
+                       "%s", lua_type(L, 1) == LUA_TNUMBER
+                                 ? luaL_tolstring(L, 1, NULL)
+                                 : es_error_typename(L, 1));
+    push_step_error(r, L, ES_CODE_MALFORMED);
     return lua_error(L);
   }
   es_world_push(L, r->entities[i]);
@@ -320,7 +337,7 @@ static void undo(es_Restore *r, const es_Op *op, int errors) {
   for (i = 0; i < w->registry.n; i++) {
     es_Store *s = w->registry.entries[i].store;
     if (!es_bitset_test(&s->has, 0)) continue;
-    es_tell(op, s, ES_ON_REMOVE, 0, 0, errors);
+    es_tell(op, s, ES_ON_REMOVE, es_world_entity(w), 0, errors);
     es_drop(op, s, 0, 0);
   }
   es_query_flush(op, errors);
@@ -330,11 +347,11 @@ static void undo(es_Restore *r, const es_Op *op, int errors) {
 ** Makes the error on top a SerializeError, and keeps on it what observers
 ** raised during the undo.
 */
-static void dress_error(const es_Op *op, int errors) {
+static void dress_error(const es_Restore *r, const es_Op *op, int errors) {
   lua_State *L = op->L;
   if (!es_error_is_serialize(L, op->w->state, -1)) {
-    lua_pushfstring(L, "%s: an observer failed during the restore", op->fn);
-    es_error_serialize(L, ES_CODE_RESTORE);
+    lua_pushliteral(L, "cannot be restored: an observer failed");
+    push_step_error(r, L, ES_CODE_RESTORE);
     lua_insert(L, -2);
     lua_setfield(L, -2, "cause");
   }
@@ -365,7 +382,6 @@ void es_restore_document(const es_Op *op, const es_Document *doc, int text) {
   es_World *w = op->w;
   es_Restore *r;
   int at = lua_gettop(L) + 1, errors, status;
-  es_restore_check_fresh(op);
   r = prepare(op, doc, text);
   lua_newtable(L);
   errors = lua_gettop(L);
@@ -383,15 +399,14 @@ void es_restore_document(const es_Op *op, const es_Document *doc, int text) {
   r->open = 0;
   if (status == LUA_ERRMEM) es_error_memory(L);
   if (status != LUA_OK) {
-    dress_error(op, errors);
+    dress_error(r, op, errors);
     lua_error(L);
   }
   lua_replace(L, at);
   lua_settop(L, at);
 }
 
-/* Reads the table at 'idx' into a document; raises malformed. */
-static es_Document *read_table(const es_Op *op, int idx) {
+const es_Document *es_restore_read_table(const es_Op *op, int idx) {
   lua_State *L = op->L;
   es_DocumentSink sink;
   es_Document *d = es_guard_document(L);
@@ -404,26 +419,19 @@ static es_Document *read_table(const es_Op *op, int idx) {
   if (wrong == NULL) return d;
   path = es_guard_buffer(L);
   es_try(L, es_luadoc_path(walk, path));
-  lua_pushlstring(L, path->data, path->len);
-  lua_pushfstring(L, "%s: %s %s", op->fn,
-                  path->len > 0 ? lua_tostring(L, -1) : "the snapshot",
-                  wrong);
-  es_error_serialize(L, ES_CODE_MALFORMED);
-  lua_insert(L, -2);
-  lua_setfield(L, -2, "path");
-  lua_error(L);
+  lua_pushnil(L);
+  es_error_at(L, op->fn, ES_CODE_MALFORMED, path, "the snapshot", wrong);
   return NULL;
 }
 
 int es_restore_lua_world(lua_State *L) {
   es_Op op;
-  es_Document *d;
+  const es_Document *d;
   es_op_change(L, &op, "restoreWorld");
-  if (op.w->restoring || op.w->resetting)
-    return es_error(L, "restoreWorld",
-                    "the world is being restored or reset");
-  if (op.top < 2) return es_error_arg(L, "restoreWorld", 1, "snapshot", 2);
-  d = read_table(&op, 2);
+  if (op.top < 2) return es_op_bad(&op, 1, "snapshot", 2);
+  es_restore_check_fresh(&op);
+  d = es_restore_read_table(&op, 2);
+  if (d == NULL) return lua_error(L);
   es_restore_document(&op, d, 0);
   return 1;
 }

@@ -12,8 +12,8 @@
 #include "world.h"
 
 /*
-** Restores a document into the world and pushes { entities = {...} }. 'text'
-** tells that the nodes have byte offsets. [-0, +1]
+** Restores a document into a fresh world and pushes { entities = {...} }.
+** 'text' tells that the nodes have byte offsets. [-0, +1]
 */
 void es_restore_document(const es_Op *op, const es_Document *doc, int text);
 
@@ -22,6 +22,12 @@ void es_restore_document(const es_Op *op, const es_Document *doc, int text);
 ** and no registered trait of its own.
 */
 void es_restore_check_fresh(const es_Op *op);
+
+/*
+** Reads the Lua value at 'idx' into a guarded document, which it pushes; or
+** pushes nil and the error and returns NULL. [-0, +n]
+*/
+const es_Document *es_restore_read_table(const es_Op *op, int idx);
 
 /* ecs.restoreWorld */
 int es_restore_lua_world(lua_State *L);

@@ -63,11 +63,7 @@ static void push_error(const es_Save *s, const char *code, const char *reason,
   lua_State *L = s->op.L;
   es_try(L, put_place(s));
   if (inside) es_try(L, es_luadoc_path(s->walk, s->path));
-  lua_pushlstring(L, s->path->data, s->path->len);
-  lua_pushfstring(L, "%s: %s %s", s->op.fn, lua_tostring(L, -1), reason);
-  es_error_serialize(L, code);
-  lua_insert(L, -2);
-  lua_setfield(L, -2, "path");
+  es_error_at(L, s->op.fn, code, s->path, "the world", reason);
 }
 
 static void fail(const es_Save *s, const char *code, const char *reason) {
@@ -88,7 +84,8 @@ static void fail(const es_Save *s, const char *code, const char *reason) {
       fail(s, ES_CODE_NOT_SERIALIZABLE, es_luadoc_reason(told_)); \
   } while (0)
 
-#define tell_open(s, type) tell(s, (s)->sink->open((s)->sink, type))
+#define tell_open(s, type) \
+  tell(s, (s)->sink->open((s)->sink, type, ES_UNCOUNTED))
 #define tell_close(s) tell(s, (s)->sink->close((s)->sink))
 #define tell_key(s, k, n) tell(s, (s)->sink->key((s)->sink, k, n))
 #define tell_word(s, k) tell_key(s, k, sizeof(k) - 1)
@@ -336,8 +333,12 @@ static void check_registered(es_Save *s) {
     slot = first_holder(s, store);
     if (slot == ES_NO_SLOT) continue;
     s->record = slot == 0 ? NOT_SAVED : s->index[slot];
-    lua_pushfstring(L, "has %s, which is neither registered nor ignored",
-                    es_store_describe(&s->op, store));
+    es_store_push_trait(&s->op, store);
+    lua_getiuservalue(L, -1, ES_TRAIT_WHERE);
+    lua_pushfstring(L, "has trait #%d (%s%s), which is neither registered "
+                       "nor ignored", (int)store->trait->id,
+                    store->trait->relation ? "a relation, " : "",
+                    lua_tostring(L, -1));
     fail(s, ES_CODE_UNREGISTERED, lua_tostring(L, -1));
   }
 }

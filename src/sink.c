@@ -5,7 +5,8 @@ static es_Document *target(es_Sink *s) {
   return ((es_DocumentSink *)(void *)s)->document;
 }
 
-static es_Status on_open(es_Sink *s, es_NodeType type) {
+static es_Status on_open(es_Sink *s, es_NodeType type, uint32_t count) {
+  (void)count;
   return es_document_open(target(s), type);
 }
 

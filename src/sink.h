@@ -16,8 +16,11 @@
 
 typedef struct es_Sink es_Sink;
 
+#define ES_UNCOUNTED UINT32_MAX
+
 struct es_Sink {
-  es_Status (*open)(es_Sink *s, es_NodeType type);
+  /* 'count': elements or pairs, or ES_UNCOUNTED when not known yet */
+  es_Status (*open)(es_Sink *s, es_NodeType type, uint32_t count);
   es_Status (*close)(es_Sink *s);
   es_Status (*key)(es_Sink *s, const char *text, size_t n);
   es_Status (*null)(es_Sink *s);

@@ -7,6 +7,7 @@
 
 #include "call.h"
 #include "error.h"
+#include "names.h"
 #include "world.h"
 
 es_Store *es_store_find(const es_World *w, const es_Trait *t) {
@@ -248,9 +249,9 @@ void es_store_check(const es_Op *op, const es_Store *s, uint32_t field,
   if (s->trait->kind == ES_AOS)
     es_error(op->L, op->fn, "%s: value expected, got nil",
              es_store_describe(op, s));
-  es_error(op->L, op->fn, "%s: field '%s': %s expected, got %s",
-           es_store_describe(op, s), f->name, es_trait_expects(f->type),
-           es_error_typename(op->L, idx));
+  es_error(op->L, op->fn, "%s: field %s: %s expected, got %s",
+           es_store_describe(op, s), es_names_quote(op->L, f->name, f->len),
+           es_trait_expects(f->type), es_error_typename(op->L, idx));
 }
 
 /* Pushes the default of a field, calling its factory. [-0, +1] */
@@ -275,6 +276,14 @@ static void push_default(const es_Op *op, const es_Store *s, uint32_t field) {
   op->w->busy--;
 }
 
+void es_store_no_field(const es_Op *op, const es_Store *s, int idx) {
+  size_t len;
+  const char *name = luaL_tolstring(op->L, idx, &len);
+  name = es_names_quote(op->L, name, len);
+  es_error(op->L, op->fn, "%s has no field %s", es_store_describe(op, s),
+           name);
+}
+
 /* A table of fields at 'idx' into the slots from 'first' on. [-0, +0] */
 static void spread(const es_Op *op, const es_Store *s, int idx, int first) {
   lua_State *L = op->L;
@@ -285,11 +294,7 @@ static void spread(const es_Op *op, const es_Store *s, int idx, int first) {
     int field;
     if (lua_type(L, -2) == LUA_TSTRING) name = lua_tolstring(L, -2, &len);
     field = name != NULL ? es_trait_field(s->trait, name, len) : -1;
-    if (field < 0) {
-      name = luaL_tolstring(L, -2, NULL);
-      es_error(L, op->fn, "%s has no field '%s'", es_store_describe(op, s),
-               name);
-    }
+    if (field < 0) es_store_no_field(op, s, lua_absindex(L, -2));
     if (es_is_null(L, -1) &&
         s->trait->fields[field].type == ES_FIELD_NULLABLE) {
       lua_pop(L, 1);

@@ -93,6 +93,9 @@ void es_store_clear(es_Store *s, uint32_t slot);
 */
 void es_store_evaluate(const struct es_Op *op, const es_Store *s, int idx);
 
+/* Raises: the key at 'idx' names no field. */
+void es_store_no_field(const struct es_Op *op, const es_Store *s, int idx);
+
 /* Raises when the value at 'idx' may not stand in the field. */
 void es_store_check(const struct es_Op *op, const es_Store *s, uint32_t field,
                     int idx);

@@ -302,7 +302,7 @@ static void push_field_names(lua_State *L, const es_Trait *t) {
   uint32_t i;
   lua_getiuservalue(L, 1, ES_TRAIT_NAMES);
   lua_createtable(L, (int)t->nfields, 0);
-  for (i = 1; t->kind == ES_SOA && i <= t->nfields; i++) {
+  for (i = 1; i <= t->nfields; i++) {
     lua_rawgeti(L, -2, i);
     lua_rawseti(L, -2, i);
   }
@@ -317,7 +317,8 @@ static int trait_index(lua_State *L) {
   else if (strcmp(key, "kind") == 0) lua_pushstring(L, kinds[t->kind]);
   else if (strcmp(key, "isRelation") == 0) lua_pushboolean(L, t->relation);
   else if (strcmp(key, "where") == 0) lua_getiuservalue(L, 1, ES_TRAIT_WHERE);
-  else if (strcmp(key, "fields") == 0) push_field_names(L, t);
+  else if (strcmp(key, "fields") == 0 && t->kind == ES_SOA)
+    push_field_names(L, t);
   else lua_pushnil(L);
   return 1;
 }

@@ -6,6 +6,7 @@
 #include "add.h"
 #include "drop.h"
 #include "methods.h"
+#include "names.h"
 
 uint32_t es_method_subject(const es_Op *op, int *first) {
   if (es_world_is_singleton(op, 2)) {
@@ -93,8 +94,8 @@ static uint32_t read_field(const es_Op *op, const es_Trait *t, int idx,
   name = lua_tolstring(op->L, idx, &len);
   field = es_trait_field(t, name, len);
   if (field < 0)
-    es_error(op->L, op->fn, "bad argument #%d (there is no field '%s')", n,
-             name);
+    es_error(op->L, op->fn, "bad argument #%d (there is no field %s)", n,
+             es_names_quote(op->L, name, len));
   return (uint32_t)field;
 }
 
@@ -133,7 +134,8 @@ int es_method_get(lua_State *L) {
 typedef struct es_Write {
   const es_Op *op;
   es_Store *store;
-  uint32_t slot, target, key;
+  uint32_t key;
+  es_Entity entity, target;
   int given;            /* stack index of the given table or value */
   int old;              /* stack index of all old fields */
 } es_Write;
@@ -162,12 +164,13 @@ static void put_back(const es_Write *w) {
 
 /* Tells onChange; an observer that raises takes the change back. */
 static void finish(const es_Write *w) {
-  int status = es_tell(w->op, w->store, ES_ON_CHANGE, w->slot, w->target,
+  const es_Entities *entities = &w->op->w->entities;
+  int status = es_tell(w->op, w->store, ES_ON_CHANGE, w->entity, w->target,
                        ES_STOP);
   if (status == LUA_OK) return;
-  if (es_entity_is_alive(&w->op->w->entities,
-                         es_entity_handle(&w->op->w->entities, w->slot)) &&
-      es_has(w->store, w->slot, w->target))
+  if (es_entity_is_alive(entities, w->entity) &&
+      (w->target == 0 || es_entity_is_alive(entities, w->target)) &&
+      es_has(w->store, es_entity_slot(w->entity), es_entity_slot(w->target)))
     put_back(w);
   lua_error(w->op->L);
 }
@@ -204,11 +207,7 @@ static uint32_t merge_field(const es_Op *op, const es_Store *s, int idx) {
     name = lua_tolstring(op->L, idx, &len);
     field = es_trait_field(s->trait, name, len);
   }
-  if (field < 0) {
-    name = luaL_tolstring(op->L, idx, NULL);
-    es_error(op->L, op->fn, "%s has no field '%s'", es_store_describe(op, s),
-             name);
-  }
+  if (field < 0) es_store_no_field(op, s, idx);
   return (uint32_t)field;
 }
 
@@ -257,12 +256,25 @@ static void set_table(es_Write *w) {
 }
 
 static void set_aos(es_Write *w) {
+  if (w->given < w->op->top)
+    es_error(w->op->L, "set", "bad argument #%d (the trait has no fields)",
+             w->given - 1);
   es_store_check(w->op, w->store, 0, w->given);
   if (w->store->key)
-    es_add_check_key(w->op, w->store, w->slot, w->given);
+    es_add_check_key(w->op, w->store, es_entity_slot(w->entity), w->given);
   push_old(w);
   es_store_put_all(w->op, w->store, w->key, w->given);
   finish(w);
+}
+
+/* Raises: the entity lacks what argument 'idx' names. */
+static int no_value(const es_Op *op, const es_Named *named, int idx) {
+  lua_State *L = op->L;
+  if (named->pair) lua_getiuservalue(L, idx, 1);
+  else lua_pushvalue(L, idx);
+  es_trait_describe(L, lua_gettop(L));
+  return es_error(L, op->fn, "bad argument #%d (the entity does not have %s; "
+                  "add it first)", idx - 1, lua_tostring(L, -1));
 }
 
 int es_method_set(lua_State *L) {
@@ -270,24 +282,25 @@ int es_method_set(lua_State *L) {
   es_Named named;
   es_Write w;
   int first;
+  uint32_t slot;
   es_op_change(L, &op, "set");
   memset(&w, 0, sizeof w);
   w.op = &op;
-  w.slot = es_method_subject(&op, &first);
+  slot = es_method_subject(&op, &first);
+  w.entity = es_entity_handle(&op.w->entities, slot);
   named = read_named(&op, first, first - 1);
   check_single_target(&op, &named, first - 1);
   if (named.trait->kind == ES_TAG)
     return es_error(L, "set", "bad argument #%d (a %s has no value)",
                     first - 1, named.pair ? "relation without store" : "tag");
   w.store = named.store;
-  w.key = value_key(op.w, &named, w.slot);
-  w.target = es_entity_slot(named.target);
+  w.key = value_key(op.w, &named, slot);
+  w.target = named.target;
   w.given = first + 1;
   if (w.key == ES_NO_SLOT)
-    return es_error(L, "set", "bad argument #%d (the entity does not have it; "
-                    "add it first)", first - 1);
+    return no_value(&op, &named, first);
   if (w.given > op.top)
-    return es_error_arg(L, "set", w.given - 1, "value", w.given);
+    return es_op_bad(&op, w.given - 1, "value", w.given);
   if (named.trait->kind == ES_AOS) set_aos(&w);
   else if (lua_type(L, w.given) == LUA_TSTRING) set_field(&w, w.given);
   else set_table(&w);
@@ -306,6 +319,8 @@ int es_method_column(lua_State *L) {
       (const void *)t == op.w->state->shared[ES_SHARED_KEY])
     return es_error_arg(L, "column", 1, "SoA or AoS trait", 2);
   if (t->kind == ES_SOA) field = read_field(&op, t, 3, 2);
+  else if (!lua_isnil(L, 3))
+    return es_error(L, "column", "bad argument #2 (the trait has no fields)");
   s = es_store_get(&op, 2);
   s->shown = 1;
   es_store_push_column(&op, s, field);

@@ -8,6 +8,9 @@
 #include "error.h"
 #include "query.h"
 
+/* No method looks at a fixed argument behind this one. */
+enum { FEW = 4 };
+
 es_World *es_world_test(lua_State *L, const es_State *s, int idx) {
   if (lua_type(L, idx) != LUA_TUSERDATA) return NULL;
   if (!es_state_has_meta(L, s, idx, ES_SHARED_WORLD)) return NULL;
@@ -31,8 +34,9 @@ void es_op_begin(lua_State *L, es_Op *op, const char *fn) {
   op->fn = fn;
   op->world = 1;
   op->top = lua_gettop(L);
+  if (op->top < FEW) lua_settop(L, FEW);   /* missing arguments are nil */
   lua_getiuservalue(L, 1, 1);
-  op->anchors = op->top + 1;
+  op->anchors = lua_gettop(L);
 }
 
 void es_op_change(lua_State *L, es_Op *op, const char *fn) {
@@ -40,6 +44,12 @@ void es_op_change(lua_State *L, es_Op *op, const char *fn) {
   if (op->w->readonly > 0)
     es_error(L, fn, "the world is read-only while it is saved and while a "
                     "codec runs");
+}
+
+int es_op_bad(const es_Op *op, int n, const char *what, int idx) {
+  if (idx <= op->top) return es_error_arg(op->L, op->fn, n, what, idx);
+  return es_error(op->L, op->fn, "bad argument #%d (%s expected, got nothing)",
+                  n, what);
 }
 
 int es_world_anchor(es_World *w) { return ++w->anchors; }
@@ -54,7 +64,7 @@ es_Entity es_world_handle(lua_State *L, int idx) {
 uint32_t es_world_slot_or_none(const es_Op *op, int idx, int n) {
   es_Entity e = es_world_handle(op->L, idx);
   if (lua_type(op->L, idx) != LUA_TNUMBER)
-    es_error_arg(op->L, op->fn, n, "entity", idx);
+    es_op_bad(op, n, "entity", idx);
   if (!es_entity_is_alive(&op->w->entities, e)) return ES_NO_SLOT;
   return es_entity_slot(e);
 }
@@ -71,6 +81,22 @@ uint32_t es_world_slot(const es_Op *op, int idx, int n) {
              "bad argument #%d (an entity of another world)", n);
   es_error(op->L, op->fn, "bad argument #%d (a dead entity)", n);
   return ES_NO_SLOT;
+}
+
+void es_world_check_target(const es_Op *op, es_Entity target, int n) {
+  const es_World *w = op->w;
+  const char *wrong = NULL;
+  if (es_entity_world(target) != w->entities.world)
+    wrong = "no entity of this world";
+  else if (!es_entity_is_alive(&w->entities, target))
+    wrong = "a dead entity";
+  else if (es_entity_slot(target) == 0)
+    wrong = "the world entity, which no pair can point at";
+  else if (es_bitset_test(&w->dying, es_entity_slot(target)))
+    wrong = "an entity that is being destroyed";
+  if (wrong != NULL)
+    es_error(op->L, op->fn, "bad argument #%d (the pair's target is %s)", n,
+             wrong);
 }
 
 int es_world_is_singleton(const es_Op *op, int idx) {

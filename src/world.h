@@ -87,6 +87,15 @@ uint32_t es_world_slot(const es_Op *op, int idx, int n);
 /* The slot, or ES_NO_SLOT when the handle is dead or foreign. */
 uint32_t es_world_slot_or_none(const es_Op *op, int idx, int n);
 
+/* Raises unless pairs may point at the entity. */
+void es_world_check_target(const es_Op *op, es_Entity target, int n);
+
+/*
+** As es_error_arg, for an argument of the operation: one that is missing is
+** "nothing".
+*/
+int es_op_bad(const es_Op *op, int n, const char *what, int idx);
+
 /*
 ** True when argument 2 is a trait or term, so that the call is about the
 ** world entity ("world:get(Encounter)").

@@ -97,7 +97,7 @@ static inline es_Status walk_node(const es_Document *d, const es_Node *node,
     case ES_NODE_FLOAT: return sink->number(sink, node->u.d);
     case ES_NODE_STRING:
       return sink->string(sink, es_document_text(d, node), node->count);
-    default: return sink->open(sink, (es_NodeType)node->type);
+    default: return sink->open(sink, (es_NodeType)node->type, node->count);
   }
 }
 

@@ -72,12 +72,12 @@ static void test_limits(void) {
   es_buffer_init(&out, heap_of(&heap));
   es_sink_json(&sink, &out);
   for (i = 0; i < ES_DEPTH_MAX; i++)
-    CHECK(s->open(s, ES_NODE_ARRAY) == ES_OK, "level %u", i);
-  CHECK(s->open(s, ES_NODE_ARRAY) == ES_LIMIT, "too deep");
-  CHECK(s->open(s, ES_NODE_EMPTY) == ES_LIMIT, "too deep");
+    CHECK(s->open(s, ES_NODE_ARRAY, ES_UNCOUNTED) == ES_OK, "level %u", i);
+  CHECK(s->open(s, ES_NODE_ARRAY, ES_UNCOUNTED) == ES_LIMIT, "too deep");
+  CHECK(s->open(s, ES_NODE_EMPTY, 0) == ES_LIMIT, "too deep");
   es_buffer_free(&out);
   es_sink_json(&sink, &out);
-  CHECK(s->open(s, ES_NODE_OBJECT) == ES_OK, "object");
+  CHECK(s->open(s, ES_NODE_OBJECT, ES_UNCOUNTED) == ES_OK, "object");
   CHECK(s->key(s, "__proto__", 9) == ES_INVALID, "refused");
   CHECK(s->key(s, "__proto_", 8) == ES_OK, "another key");
   es_buffer_free(&out);
@@ -92,12 +92,12 @@ static void test_empty(void) {
   int ok;
   es_buffer_init(&out, heap_of(&heap));
   es_sink_json(&sink, &out);
-  ok = s->open(s, ES_NODE_ARRAY) == ES_OK &&
-       s->open(s, ES_NODE_EMPTY) == ES_OK && s->close(s) == ES_OK &&
-       s->open(s, ES_NODE_ARRAY) == ES_OK && s->close(s) == ES_OK &&
-       s->open(s, ES_NODE_OBJECT) == ES_OK && s->close(s) == ES_OK &&
-       s->open(s, ES_NODE_OBJECT) == ES_OK && s->key(s, "a", 1) == ES_OK &&
-       s->open(s, ES_NODE_EMPTY) == ES_OK && s->close(s) == ES_OK &&
+  ok = s->open(s, ES_NODE_ARRAY, ES_UNCOUNTED) == ES_OK &&
+       s->open(s, ES_NODE_EMPTY, 0) == ES_OK && s->close(s) == ES_OK &&
+       s->open(s, ES_NODE_ARRAY, ES_UNCOUNTED) == ES_OK && s->close(s) == ES_OK &&
+       s->open(s, ES_NODE_OBJECT, ES_UNCOUNTED) == ES_OK && s->close(s) == ES_OK &&
+       s->open(s, ES_NODE_OBJECT, ES_UNCOUNTED) == ES_OK && s->key(s, "a", 1) == ES_OK &&
+       s->open(s, ES_NODE_EMPTY, 0) == ES_OK && s->close(s) == ES_OK &&
        s->key(s, "b", 1) == ES_OK && s->integer(s, -7) == ES_OK &&
        s->close(s) == ES_OK && s->close(s) == ES_OK;
   CHECK(ok, "all calls");

@@ -322,6 +322,7 @@ static void check_halfway(uint64_t bits) {
   spell(text, digits, n + more + 1, exp - more - 1);
   check_bits(text, bits + 1);
 
+  if (n == 1) return;  /* would begin with 0 */
   digits[n - 1]--;
   if (exp < 0) {
     spell(text, digits, n, exp);

@@ -152,9 +152,9 @@ M.errors = { string = "boom", table = { "boom" } }
 M.actions = {
   nothing = function() end,
   spawn = function(s) s.world:spawn(M.Other { n = 7 }, M.R(s.other)) end,
-  spawnMany = function(s) for _ = 1, 500 do s.world:spawn(M.Other) end end,
+  spawnMany = function(s) for _ = 1, 80 do s.world:spawn(M.Other) end end,
   newTraits = function(s)
-    for _ = 1, 100 do s.world:spawn(ecs.trait { x = 0 }, ecs.relation()(s.other)) end
+    for _ = 1, 70 do s.world:spawn(ecs.trait { x = 0 }, ecs.relation()(s.other)) end
   end,
   destroySelf = function(s, e) s.world:destroy(e or s.self) end,
   destroyOther = function(s) s.world:destroy(s.other) end,
@@ -187,7 +187,7 @@ M.actions = {
   errorTable = function() error(M.errors.table) end,
   yield = function() coroutine.yield() end,
   saveWorld = function(s) s.saved = ecs.saveWorld(s.world) end,
-  saveJSON = function(s) ecs.saveJSON(s.world) end,
+  saveJSON = ecs.saveJSON and function(s) ecs.saveJSON(s.world) end,
   restoreWorld = function(s)
     local nothing = { tags = {}, traits = {} }
     local snapshot = { format = "ecs-serialize", version = 1, entities = {}, world = nothing }
@@ -219,7 +219,7 @@ M.actions = {
     s.world:entities()
     s.world:traits()
     s.world:get(e or s.self, M.T)
-    s.world:targets(s.other, M.R)
+    if s.world:isAlive(s.other) then s.world:targets(s.other, M.R) end
     for _ in s.world:each(M.Other) do s.world:slots(M.T) end
   end,
 }

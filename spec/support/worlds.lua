@@ -130,7 +130,7 @@ end
 
 local function fill(rng, kit, world, entity, entities, numbers)
   local function pick()
-    return rng:chance(75) and rng:pick(entities) or nil
+    return entities[1] and rng:chance(75) and rng:pick(entities) or nil
   end
   for _, it in ipairs(rng:shuffled(kit.items)) do
     if rng:chance(30) then
@@ -147,7 +147,7 @@ end
 
 local function fillWorldEntity(rng, kit, world, entities, numbers)
   local function pick()
-    return rng:chance(75) and rng:pick(entities) or nil
+    return entities[1] and rng:chance(75) and rng:pick(entities) or nil
   end
   for _, it in ipairs(kit.items) do
     if it.kind == "tag" and rng:chance(25) then

@@ -1,0 +1,144 @@
+/* text.c - see text.h */
+#include "text.h"
+
+#include <lauxlib.h>
+
+#include "error.h"
+#include "guard.h"
+#include "json.h"
+#include "luadoc.h"
+#include "plan.h"
+#include "restore.h"
+#include "save.h"
+
+int es_text_lua_save(lua_State *L) {
+  es_Op op;
+  es_Buffer *out;
+  es_JsonSink *sink;
+  es_op_begin(L, &op, "saveJSON");
+  out = es_guard_buffer(L);
+  sink = lua_newuserdatauv(L, sizeof *sink, 0);
+  es_sink_json(sink, out);
+  es_save_world(&op, &sink->sink);
+  lua_pushlstring(L, out->data, out->len);
+  es_guard_release(L, -3);
+  return 1;
+}
+
+/* Pushes the SerializeError of a text that cannot be read. */
+static void push_text_error(lua_State *L, const char *fn, es_JsonError error,
+                            size_t offset) {
+  lua_pushfstring(L, "%s: the text is not JSON at byte %I: %s", fn,
+                  (LUAI_UACINT)offset, es_json_message(error));
+  es_error_serialize(L, ES_CODE_MALFORMED);
+  lua_pushinteger(L, (lua_Integer)offset);
+  lua_setfield(L, -2, "offset");
+}
+
+/*
+** Reads the string at 'idx' into a guarded document, which it pushes; or
+** pushes nil and the error and returns NULL. [-0, +1 or +2]
+*/
+static es_Document *read_text(lua_State *L, const char *fn, int idx) {
+  size_t n, offset = 0;
+  const char *s = lua_tolstring(L, idx, &n);
+  es_Document *d = es_guard_document(L);
+  es_JsonError error = es_json_read(d, s, n, &offset);
+  if (error == ES_JSON_NOMEM) {
+    es_guard_release(L, -1);
+    lua_pop(L, 1);
+    lua_gc(L, LUA_GCCOLLECT, 0);
+    d = es_guard_document(L);
+    error = es_json_read(d, s, n, &offset);
+  }
+  if (error == ES_JSON_OK) return d;
+  if (error == ES_JSON_NOMEM) es_error_memory(L);
+  es_guard_release(L, -1);
+  lua_pop(L, 1);
+  lua_pushnil(L);
+  push_text_error(L, fn, error, offset);
+  return NULL;
+}
+
+int es_text_lua_restore(lua_State *L) {
+  es_Op op;
+  es_Document *d;
+  es_op_change(L, &op, "restoreJSON");
+  if (lua_type(L, 2) != LUA_TSTRING) return es_op_bad(&op, 1, "string", 2);
+  es_restore_check_fresh(&op);
+  d = read_text(L, "restoreJSON", 2);
+  if (d == NULL) return lua_error(L);
+  es_restore_document(&op, d, 1);
+  es_guard_release(L, -2);
+  return 1;
+}
+
+int es_text_lua_encode(lua_State *L) {
+  es_Buffer *out, *path;
+  es_JsonSink *sink;
+  es_LuaWalk *walk;
+  const char *wrong;
+  if (lua_isnone(L, 1)) return es_error_arg(L, "encode", 1, "value", 1);
+  lua_settop(L, 1);
+  out = es_guard_buffer(L);
+  sink = lua_newuserdatauv(L, sizeof *sink, 0);
+  es_sink_json(sink, out);
+  walk = es_luadoc_walk(L, es_state(L), &sink->sink);
+  wrong = es_luadoc_emit(walk, 1);
+  if (wrong == NULL) {
+    lua_pushlstring(L, out->data, out->len);
+    es_guard_release(L, 2);
+    return 1;
+  }
+  path = es_guard_buffer(L);
+  es_try(L, es_luadoc_path(walk, path));
+  es_error_at(L, "encode", ES_CODE_NOT_SERIALIZABLE, path, "the value",
+              wrong);
+  return lua_error(L);
+}
+
+int es_text_lua_decode(lua_State *L) {
+  es_Document *d;
+  lua_settop(L, 1);
+  if (lua_type(L, 1) != LUA_TSTRING)
+    return es_error_arg(L, "decode", 1, "string", 1);
+  d = read_text(L, "decode", 1);
+  if (d == NULL) return lua_error(L);
+  es_luadoc_push(L, d, 0, 0);
+  es_guard_release(L, 2);
+  return 1;
+}
+
+/* nil and a list of one error, which is on top. */
+static int one_error(lua_State *L) {
+  lua_createtable(L, 1, 0);
+  lua_insert(L, -2);
+  lua_rawseti(L, -2, 1);
+  lua_pushnil(L);
+  lua_insert(L, -2);
+  return 2;
+}
+
+/* True, or nil and all errors. Nothing changes. */
+int es_text_lua_check(lua_State *L) {
+  es_Op op;
+  es_Plan *plan;
+  const es_Document *d;
+  int text, errors;
+  es_op_begin(L, &op, "checkSnapshot");
+  if (op.top < 2) return es_op_bad(&op, 1, "snapshot table or text", 2);
+  text = lua_type(L, 2) == LUA_TSTRING;
+  d = text ? read_text(L, op.fn, 2) : es_restore_read_table(&op, 2);
+  if (d == NULL) return one_error(L);
+  lua_newtable(L);
+  errors = lua_gettop(L);
+  plan = lua_newuserdatauv(L, sizeof *plan, 0);
+  es_plan_make(plan, &op, d, text, errors);
+  if (plan->nerrors == 0) {
+    lua_pushboolean(L, 1);
+    return 1;
+  }
+  lua_pushnil(L);
+  lua_pushvalue(L, errors);
+  return 2;
+}
