@@ -8,9 +8,8 @@ Without an argument the table goes to standard output. --check proves, by exact
 arithmetic, what the C code takes for granted: the integer logarithms, and that
 128 bits of a power are enough for every double (it takes a few seconds).
 
-An entry is 10^e scaled to 2^127 <= T < 2^128. It is rounded down for e >= 0
-and up for e < 0, as the reader wants it. The writer wants it rounded up: it
-adds one where e > 55, the first power that does not fit into 128 bits.
+An entry is 10^e scaled to 2^127 <= T < 2^128, rounded down for e >= 0 and up
+for e < 0. It is exact for 0 <= e <= 55.
 """
 
 import sys
@@ -50,10 +49,8 @@ def entry(e):
 def write_table():
     out = [HEAD]
     for e in range(POW_MIN, POW_MAX + 1):
-        t = entry(e)
-        low = t & (1 << 64) - 1
-        assert low != (1 << 64) - 1  # the writer's "+ 1" cannot carry
-        out.append("  {0x%016x, 0x%016x},  /* %d */\n" % (t >> 64, low, e))
+        high, low = divmod(entry(e), 1 << 64)
+        out.append("  {0x%016x, 0x%016x},  /* %d */\n" % (high, low, e))
     out.append("};\n")
     sys.stdout.write("".join(out))
 
@@ -112,18 +109,23 @@ def check_writer():
     value is then compared with even numbers, the ends with multiples of 4.
     For powers of two k takes the offset, c is 2^52, the lower end 4c - 1.
 
-    The entry makes the product too large by less than 2^-69. All is right if
-    the true product is a number it is compared with, or at least 2^-63 above
-    it (so that the lower word exceeds 1) and more than 2^-69 below it.
+    The entry makes the product wrong by less than 2^-69: too large, or too
+    small where it is rounded down. All is right if the true product is
+    at least 2^-63 away from what it is compared with, or equal to it and not
+    too small.
     """
     for q in range(-1074, 972):
-        num, den = scale(q, q * 1262611 >> 22)
+        k = q * 1262611 >> 22
+        num, den = scale(q, k)
         assert_apart(*nearest(4 * num, 2 * den, 2**53), den)
         assert_apart(*nearest(2 * num, 4 * den, 2 * 2**53 + 1), den)
-        num, den = scale(q, q * 1262611 - 524031 >> 22)
+        assert -k <= 55 or den // gcd(num, den) > 2**56  # never equal
+        k = q * 1262611 - 524031 >> 22
+        num, den = scale(q, k)
         for n in (2**54 - 1, 2**54, 2**54 + 2):
             rest = n * num % den
             assert_apart(rest or den, den - rest, den)
+            assert -k <= 55 or rest != 0
 
 
 def scale(q, k):
@@ -133,35 +135,28 @@ def scale(q, k):
 
 def assert_apart(low, high, den):
     assert low << 63 >= den
-    assert high << 69 > den
+    assert high << 63 >= den
 
 
 def check_reader():
     """The reader scales w < 2^64 and keeps the upper 54 of 191 or 192 bits.
 
-    The entry is off by less than 1, so the product by less than 2^64. The
-    kept bits are right if no multiple of 2^137 lies between the true product
-    and the computed one.
+    An inexact entry is wrong by less than 1, so the product by less than 2^64.
+    A true product must be at least 2^65 above a multiple of 2^137 or 2^64
+    below it: then the kept bits are right, and the upper 64 bits of the rest,
+    by which the reader finds ties, are not 0. Or it is a multiple and does not
+    become smaller: e < 0, and the kept bits and the tie are those of
+    w / 10^-e, exactly.
     """
     for e in range(POW_MIN, 309):
         num, den = fraction(e)
-        error = abs(entry(e) * den - num)  # of the entry, in units of 1 / den
-        if error == 0:
-            continue
         low, high = nearest(num, den << 137, 2**64 - 1)
-        assert (low if e >= 0 else high) > error * 2**64
-        if e >= 0:  # a product that is a multiple would be rounded down
-            assert (den << 137) // gcd(num, den << 137) >= 2**64
-
-
-def check_ties():
-    """w * 10^e can lie halfway between two doubles for -4 <= e <= 23 only.
-
-    Above, w * 5^e has more than 54 bits without a zero at the end; below,
-    w must hold 5^-e and 54 bits besides.
-    """
-    assert 5**23 < 2**54 < 5**24
-    assert 5**4 * 2**53 < 2**64 < 5**5 * 2**53
+        if 0 <= e <= 55:  # exact, but the lowest 64 bits are not looked at
+            assert low >= den << 64
+            continue
+        assert low >= den << 65
+        assert high >= den << 64
+        assert e < 0 or (den << 137) // gcd(num, den << 137) >= 2**64
 
 
 def main():
@@ -169,7 +164,6 @@ def main():
         check_nearest()
         check_logarithms()
         check_reader()
-        check_ties()
         check_writer()
         print("all proved")
     elif sys.argv[1:]:

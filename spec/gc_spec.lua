@@ -224,6 +224,32 @@ describe("memory", function()
     assert.is_true(used() < before + 40, ("%g kB -> %g kB"):format(before, used()))
   end)
 
+  it("is flat over many subscriptions that ended", function()
+    local world <close> = ecs.createWorld()
+    local target, source = world:spawn(), world:spawn()
+    local function round()
+      local gone = world:spawn()
+      local stops = {
+        world:onQueryAdd(R(target), function() end), world:onQueryRemove(R(gone), function() end),
+        world:onQueryAdd(T, ecs.Not(R(target)), function() end), world:onAdd(R(gone), print),
+        world:onRemove(R(target), print), world:onChange(T, print),
+      }
+      world:destroy(gone)
+      for _, stop in ipairs(stops) do stop() end
+    end
+    for _ = 1, 100 do round() end
+    local before = used()
+    for _ = 1, 3000 do round() end
+    assert.is_true(used() < before + 40, ("%g kB -> %g kB"):format(before, used()))
+    -- Nor do they cost time.
+    local start = os.clock()
+    for _ = 1, 100 do
+      world:add(source, R(target))
+      world:remove(source, R(target))
+    end
+    assert.is_true(os.clock() - start < 0.05)
+  end)
+
   it("is flat over many worlds", function()
     local function round()
       local world <close> = ecs.createWorld()

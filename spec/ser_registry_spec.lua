@@ -285,6 +285,7 @@ describe("registerTraits refuses", function()
         { setmetatable({ "T", tag }, mt) }, { T = setmetatable({ trait = tag }, mt) },
         { S = { trait = soa, refs = setmetatable({ "to" }, mt) } },
         { S = { trait = soa, codec = setmetatable(codec(), mt) } },
+        { S = { trait = soa, codec = setmetatable({}, mt) } },
         setmetatable({}, mt), { S = setmetatable({}, mt) },
       } do
         local ok, e = pcall(ecs.registerTraits, ecs.createWorld(), entries)

@@ -130,11 +130,11 @@ describe("close", function()
       each = function() world:each(A) end,
       slots = function() world:slots(A) end,
       column = function() world:column(V, "n") end,
-      onAdd = function() world:onAdd(A, rawlen) end,
-      onRemove = function() world:onRemove(A, print) end,
-      onChange = function() world:onChange(V, print) end,
-      onQueryAdd = function() world:onQueryAdd(A, print) end,
-      onQueryRemove = function() world:onQueryRemove(A, print) end,
+      onAdd = function() world:onAdd(A, function() end) end,
+      onRemove = function() world:onRemove(A, function() end) end,
+      onChange = function() world:onChange(V, function() end) end,
+      onQueryAdd = function() world:onQueryAdd(A, function() end) end,
+      onQueryRemove = function() world:onQueryRemove(A, function() end) end,
       entities = function() world:entities() end,
       traits = function() world:traits() end,
       count = function() world:count() end,
@@ -186,7 +186,7 @@ describe("close", function()
     local step, state, control = world:each(V)
     control = step(state, control)
     local column = world:column(V, "n")
-    local unsubscribe = world:onAdd(V, rawlen)
+    local unsubscribe = world:onAdd(V, function() end)
     world:close()
     local ok, err = pcall(step, state, control)
     assert.is_true(ok and err == nil or not ok and util.isOurs(err))

@@ -52,8 +52,7 @@ describe("the message of an error", function()
       ["world:query(5)"] = "query: bad argument #1 (" .. term .. ", got number)",
       ["world:find(5)"] = "find: bad argument #1 (string expected, got number)",
       ["world:onAdd(T, 5)"] = "onAdd: bad argument #2 (function expected, got number)",
-      ["world:onAdd(T)"] = "onAdd: bad argument #2 (function expected, got nothing)",
-      ["world:column(5)"] = "column: bad argument #1 (trait expected, got number)",
+      ["world:column(5)"] = "column: bad argument #1 (SoA or AoS trait expected, got number)",
     }
     for line, text in pairs(expected) do
       assert.equal("game.lua:3: " .. text, script(line), line)

@@ -245,6 +245,89 @@ describe("an observer that changes the world", function()
   end)
 end)
 
+describe("a factory that changes the world", function()
+  local world, e, other, act
+  local F = ecs.trait(function() act() return "made" end)
+  local P = ecs.relation { store = function() act() return "made" end }
+  local X = ecs.relation { exclusive = true, store = { n = function() act() return 1 end } }
+
+  -- Runs fn in the next factory call, and only there.
+  local function once(fn)
+    act = function()
+      act = function() end
+      fn()
+    end
+  end
+
+  before_each(function()
+    world = ecs.createWorld()
+    e, other = world:spawn(), world:spawn()
+  end)
+  after_each(function()
+    util.checkInvariants(world, { F }, { P, X })
+    world:close()
+  end)
+
+  it("by adding the same trait: the inner one stays", function()
+    once(function() world:add(e, F "inner") end)
+    world:add(e, F)
+    assert.equal("inner", world:get(e, F))
+  end)
+
+  it("by adding pairs of the same relation: each keeps its own data", function()
+    once(function() world:add(e, P(other, "inner")) world:add(other, P(e, "other")) end)
+    world:add(e, P(e))
+    assert.same({ other, e }, world:targets(e, P))
+    assert.equal("inner", world:get(e, P(other)))
+    assert.equal("made", world:get(e, P(e)))
+    once(function() world:add(other, P(other, "inner")) end)
+    world:add(other, P(other))
+    assert.equal("inner", world:get(other, P(other)))
+    assert.equal("other", world:get(other, P(e)))
+  end)
+
+  it("by adding a pair of the same exclusive relation", function()
+    once(function() world:add(e, X(e, { n = 5 })) end)
+    local ok = pcall(world.add, world, e, X(other))
+    assert.same({ ok and other or e }, world:targets(e, X))
+  end)
+
+  it("by destroying the entity or the target: an error before any change", function()
+    local Tag = ecs.trait()
+    once(function() world:destroy(other) end)
+    assert.is_false(pcall(world.add, world, e, Tag, P(other)))
+    assert.is_false(world:has(e, Tag))
+    assert.same({}, world:targets(e, P))
+    once(function() world:destroy(e) end)
+    assert.is_false(pcall(world.add, world, e, F))
+    assert.is_false(world:isAlive(e))
+  end)
+
+  it("by spawning into the slot that the spawn would have taken", function()
+    local inner
+    once(function() inner = world:spawn(F "inner") end)
+    local outer = world:spawn(F)
+    assert.are_not.equal(inner, outer)
+    assert.equal("inner", world:get(inner, F))
+    assert.equal("made", world:get(outer, F))
+  end)
+
+  it("by taking the key that was asked for: an error before any change", function()
+    once(function() world:spawn(ecs.Key "k") end)
+    assert.is_false(pcall(world.add, world, e, ecs.Key "k", F))
+    assert.is_false(world:has(e, F))
+    assert.is_nil(world:get(e, ecs.Key))
+  end)
+
+  it("by closing or resetting the world is refused", function()
+    once(function() world:close() end)
+    assert.is_false(pcall(world.add, world, e, F))
+    once(function() world:reset() end)
+    assert.is_false(pcall(world.spawn, world, F))
+    assert.is_false(world:has(e, F))
+  end)
+end)
+
 describe("an observer that raises", function()
   local world, log
   local A, B, V, R

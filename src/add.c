@@ -80,7 +80,7 @@ static void read_change(const es_Op *op, es_Change *c, int idx, int n) {
     return;
   }
   if (term == NULL || term->op > ES_TERM_PAIR)
-    es_error_arg(L, op->fn, n, "trait, trait with value or pair", idx);
+    es_op_bad(op, n, "trait, trait with value or pair", idx);
   if (term->op == ES_TERM_PAIR) read_pair(op, c, term, n);
   luaL_checkstack(L, 2, op->fn);
   lua_getiuservalue(L, idx, 1);
@@ -339,7 +339,7 @@ int es_method_add(lua_State *L) {
   es_op_change(L, &op, "add");
   slot = es_method_subject(&op, &first);
   if (first > op.top)
-    return es_error_arg(L, "add", first - 1, "trait or pair", first);
+    return es_op_bad(&op, first - 1, "trait or pair", first);
   if (es_bitset_test(&op.w->dying, slot) || op.w->resetting)
     return es_error(L, "add", "the entity is being destroyed");
   change(&op, first, es_entity_handle(&op.w->entities, slot));

@@ -167,7 +167,7 @@ int es_method_find(lua_State *L) {
   uint32_t slot = ES_NO_SLOT;
   es_op_begin(L, &op, "find");
   if (lua_type(L, 2) != LUA_TSTRING)
-    return es_error_arg(L, "find", 1, "string", 2);
+    return es_op_bad(&op, 1, "string", 2);
   if (op.w->key != NULL && op.w->key->ready)
     slot = es_add_find_key(&op, op.w->key, 2);
   if (slot == ES_NO_SLOT) lua_pushnil(L);

@@ -81,7 +81,8 @@ typedef enum es_CborError {
   ES_CBOR_KEY,        /* a map key that is no string */
   ES_CBOR_PROTO,      /* the key "__proto__" */
   ES_CBOR_DEPTH,      /* nesting deeper than ES_DEPTH_MAX */
-  ES_CBOR_COUNT,      /* a count that the bytes left cannot hold */
+  ES_CBOR_COUNT,      /* a count that the bytes left cannot hold, or bytes
+                         that are no whole number of elements */
   ES_CBOR_LIMIT,      /* more nodes than a document can hold */
   ES_CBOR_TYPE        /* another kind of item was expected here */
 } es_CborError;
@@ -96,8 +97,12 @@ typedef struct es_CborReader {
 
 void es_cbor_reader(es_CborReader *r, const void *bytes, size_t n);
 
-/* Each returns true, or false with r->error and r->offset set. */
+/*
+** Each returns true, or false with r->error and r->offset set: where the item
+** begins, the end of the bytes for ES_CBOR_END. The first error stays.
+*/
 int es_cbor_fail(es_CborReader *r, es_CborError error, size_t offset);
+/* Any head but that of a float, whose value would look like another's. */
 int es_cbor_read_head(es_CborReader *r, es_CborMajor *major,
                       uint64_t *value);
 /* The major type of the next item, without moving; false at the end. */

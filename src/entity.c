@@ -142,7 +142,7 @@ void es_entity_reset(es_Entities *s) {
 }
 
 uint32_t es_entity_next_base(const es_Entities *s) {
-  uint32_t slot, top = s->base;
+  uint32_t slot, top = s->base + 1;   /* above slot 0's */
   for (slot = 1; slot < s->known; slot++) {
     uint32_t gen = s->generation[slot];
     if (es_bitset_test(&s->alive, slot)) gen++;

@@ -2,6 +2,7 @@
 #include "error.h"
 
 #include <stdarg.h>
+#include <string.h>
 
 #include "trait.h"
 
@@ -22,8 +23,10 @@ const char *es_error_typename(lua_State *L, int idx) {
   if (lua_type(L, idx) == LUA_TUSERDATA) {
     const es_Trait *trait = es_trait_test(L, es_state(L), idx);
     if (trait != NULL) name = trait->relation ? "relation" : "trait";
-    else if (luaL_getmetafield(L, idx, "__name") == LUA_TSTRING)
-      return lua_tostring(L, -1);
+    else if (luaL_getmetafield(L, idx, "__name") == LUA_TSTRING) {
+      name = lua_tostring(L, -1);   /* ours are "ecsser.world" and so on */
+      return strncmp(name, "ecsser.", 7) == 0 ? name + 7 : name;
+    }
   } else if (lua_islightuserdata(L, idx) && lua_touserdata(L, idx) == NULL) {
     name = "ecs.null";
   } else if (lua_isnone(L, idx)) {
@@ -61,11 +64,27 @@ void es_error_serialize(lua_State *L, const char *code) {
   lua_setmetatable(L, -2);
 }
 
+/* A long path shows its two ends. [-0, +1] */
+static const char *shorten(lua_State *L, const char *path, size_t n) {
+  size_t head = 160, tail = n - 100;
+  if (n <= 300) return lua_pushlstring(L, path, n);
+  while (head > 0 && (path[head] & 0xC0) == 0x80) head--;
+  while (tail < n && (path[tail] & 0xC0) == 0x80) tail++;
+  lua_pushlstring(L, path, head);
+  lua_pushliteral(L, "...");
+  lua_pushlstring(L, path + tail, n - tail);
+  lua_concat(L, 3);
+  return lua_tostring(L, -1);
+}
+
 void es_error_at(lua_State *L, const char *fn, const char *code,
                  const es_Buffer *path, const char *root,
                  const char *reason) {
-  const char *place = lua_pushlstring(L, path->data, path->len);
+  const char *place;
+  lua_pushlstring(L, path->data, path->len);
+  place = shorten(L, path->data, path->len);
   lua_pushfstring(L, "%s: %s %s", fn, path->len > 0 ? place : root, reason);
+  lua_remove(L, -2);
   es_error_serialize(L, code);   /* path error */
   lua_insert(L, -2);
   lua_setfield(L, -2, "path");

@@ -1,6 +1,8 @@
 /* names.c - see names.h */
 #include "names.h"
 
+#include <string.h>
+
 #include <lauxlib.h>
 
 #include "document.h"
@@ -66,6 +68,14 @@ lua_Integer es_names_keys(lua_State *L, int idx) {
   }
   es_names_sort(L, n);
   return n;
+}
+
+int es_names_is(lua_State *L, int idx, const char *word) {
+  size_t len;
+  const char *s;
+  if (lua_type(L, idx) != LUA_TSTRING) return 0;
+  s = lua_tolstring(L, idx, &len);
+  return len == strlen(word) && memcmp(s, word, len) == 0;
 }
 
 const char *es_names_quote(lua_State *L, const char *name, size_t len) {

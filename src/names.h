@@ -17,6 +17,9 @@ void es_names_sort(lua_State *L, lua_Integer n);
 */
 lua_Integer es_names_keys(lua_State *L, int idx);
 
+/* True if the value at 'idx' is the string 'word', to its last byte. */
+int es_names_is(lua_State *L, int idx, const char *word);
+
 /*
 ** Pushes a name for a message: in double quotes, control bytes and bytes that
 ** are not UTF-8 escaped, cut after 60 bytes. Returns it. [-0, +1]

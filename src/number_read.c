@@ -166,8 +166,8 @@ static uint64_t round_word(uint64_t w, int64_t q64) {
     m >>= 1 - biased;
     return (m + 1) >> 1;
   }
-  if (p.lo == 0 && (m & 3) == 1 && q >= -4 && q <= 23 && m << drop == p.hi)
-    m--;  /* a tie below which is the even one */
+  if (p.lo == 0 && (m & 3) == 1 && m << drop == p.hi)
+    m--;  /* a tie; the even one is below */
   m = (m + 1) >> 1;
   /* The leading bit of m, or a carry beyond it, adds to the exponent. */
   m += (uint64_t)(biased - 1) << FRACTION_BITS;

@@ -25,8 +25,6 @@
 #define PLAIN_ABOVE (-7)
 #define PLAIN_MAX 17
 
-#define LAST_EXACT_POWER 55  /* higher powers of the table are rounded down */
-
 #define POW8 UINT64_C(100000000)
 #define POW16 (POW8 * POW8)
 
@@ -84,7 +82,7 @@ typedef struct Decimal {
 /* floor(c * power), with the lowest bit set if that is not exact. */
 static uint64_t round_to_odd(es_NumberPair power, uint64_t c) {
   es_NumberPair p = es_number_scale(c, power);
-  return p.hi | (p.lo > 1);
+  return p.hi | (p.lo != 0);
 }
 
 /*
@@ -108,14 +106,16 @@ static Decimal choose(uint64_t v, uint64_t low, uint64_t high, int exp) {
 
 /* The shortest decimal for c * 2^q; 'c' is not 0. */
 static Decimal shortest(uint64_t c, int q) {
-  /* Below a power of two doubles are denser: the interval is narrower. */
-  int narrow = c == HIDDEN_BIT && q > 1 - EXPONENT_BIAS;
+  /*
+  ** Below a power of two doubles are denser: the interval is narrower. (Not
+  ** below the least normal one, but its text is within both intervals.)
+  */
+  int narrow = c == HIDDEN_BIT;
   int k = (q * 1262611 - (narrow ? 524031 : 0)) >> 22;  /* floor of log10 */
   int shift = q + es_number_log2_power(-k) + 1;
   es_NumberPair power = es_number_power(-k);
   uint64_t odd = c & 1;  /* the ends of the interval read back if c is even */
   uint64_t v, low, high;
-  power.lo += -k > LAST_EXACT_POWER;
   v = round_to_odd(power, (4 * c) << shift);
   low = round_to_odd(power, (4 * c - 2 + (uint64_t)narrow) << shift);
   high = round_to_odd(power, (4 * c + 2) << shift);

@@ -60,6 +60,24 @@ static void malformed_name(es_Plan *p, uint32_t node, const char *reason,
   report(p, ES_CODE_MALFORMED, node);
 }
 
+/* "is -1, not the index of an entity" */
+static void malformed_index(es_Plan *p, uint32_t node, const char *what) {
+  lua_State *L = p->op->L;
+  const es_Node *n = node_at(p, node);
+  int top = lua_gettop(L);
+  const char *shown = type_name(n);
+  if (n->type == ES_NODE_INT || n->type == ES_NODE_FLOAT) {
+    es_luadoc_push(L, p->doc, node, 1);
+    shown = luaL_tolstring(L, -1, NULL);
+  } else if (n->type == ES_NODE_TRUE || n->type == ES_NODE_FALSE) {
+    shown = n->type == ES_NODE_TRUE ? "true" : "false";
+  }
+  lua_pushfstring(L, "is %s%s", shown, what);
+  lua_replace(L, top + 1);
+  lua_settop(L, top + 1);
+  report(p, ES_CODE_MALFORMED, node);
+}
+
 static int is_array(const es_Node *n) {
   return n->type == ES_NODE_ARRAY || n->type == ES_NODE_EMPTY;
 }
@@ -176,7 +194,7 @@ static void check_field(es_Plan *p, const es_Entry *e, uint32_t field,
   lua_State *L = p->op->L;
   if (es_entry_is_ref(e, field)) {
     if (n->type != ES_NODE_NULL && !es_plan_index(p, node, &index))
-      malformed(p, node, "is not null or an index of an entity");
+      malformed_index(p, node, ", not null or the index of an entity");
     return;
   }
   if (fits(n, type)) return;
@@ -343,11 +361,11 @@ static void check_pair(es_Plan *p, const es_Entry *e, uint32_t node,
     return;
   }
   if (!es_plan_index(p, found[0], &index)) {
-    malformed(p, found[0], "is not the index of an entity");
+    malformed_index(p, found[0], ", not the index of an entity");
     return;
   }
   if (p->hit[index] == p->list)
-    malformed(p, found[0], "names the same target twice");
+    malformed_index(p, found[0], ", which is a target already");
   p->hit[index] = p->list;
   step.entry = entry_number(p, e);
   step.node = found[1] != 0 ? found[1] : found[0];
@@ -412,9 +430,14 @@ static void check_record(es_Plan *p, uint32_t node, uint32_t record,
 }
 
 /* format and version. False when the rest makes no sense. */
-static int check_version(es_Plan *p, const uint32_t *found) {
+static int check_version(es_Plan *p) {
   const es_Node *v;
   lua_State *L = p->op->L;
+  uint32_t found[2] = {0, 0};
+  if (node_at(p, 0)->type == ES_NODE_OBJECT) {
+    found[0] = es_document_find(p->doc, 0, "format", 6);
+    found[1] = es_document_find(p->doc, 0, "version", 7);
+  }
   if (found[0] == 0 || node_at(p, found[0])->type != ES_NODE_STRING ||
       !key_is(p, found[0], "ecs-serialize")) {
     malformed(p, 0, "has not the format 'ecs-serialize'");
@@ -464,8 +487,8 @@ static void check_snapshot(es_Plan *p) {
     malformed(p, 0, "is not an object");
     return;
   }
+  if (!check_version(p)) return;
   read_keys(p, 0, words, 4, found);
-  if (!check_version(p, found)) return;
   if (found[2] != 0 && is_array(node_at(p, found[2])))
     p->entities = node_at(p, found[2])->count;
   prepare(p);

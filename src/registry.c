@@ -66,14 +66,19 @@ static es_Entry *pending_at(const es_World *w, uint32_t i) {
   return &w->registry.entries[w->registry.n + i];
 }
 
+/* Frees the last pending entry, and its anchors if they are the last. */
+static void drop_last(es_World *w) {
+  es_Entry *e = pending_at(w, --w->registry.pending);
+  if (e->refs != NULL)
+    es_alloc_free(&w->alloc, e->refs, e->store->trait->nfields, 1);
+  if (w->anchors == e->anchor + ES_ENTRY_ANCHORS - 1)
+    w->anchors = e->anchor - 1;
+}
+
 /* Frees what a call that failed has left. */
 static void drop_pending(es_World *w) {
   es_Registry *r = &w->registry;
-  while (r->pending > 0) {
-    es_Entry *e = pending_at(w, --r->pending);
-    if (e->refs != NULL)
-      es_alloc_free(&w->alloc, e->refs, e->store->trait->nfields, 1);
-  }
+  while (r->pending > 0) drop_last(w);
 }
 
 /* Room for m more entries behind those that are registered. */
@@ -87,6 +92,13 @@ static es_Status reserve(es_World *w, uint32_t m) {
   r->entries = block;
   r->cap = (uint32_t)cap;
   return ES_OK;
+}
+
+/* Counts the entries of the table at 'idx'. */
+static lua_Integer count_keys(lua_State *L, int idx) {
+  lua_Integer n = 0;
+  for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) n++;
+  return n;
 }
 
 /* Reads field 'name' of the entry table at 'idx', raw. [-0, +1] */
@@ -108,19 +120,20 @@ static void check_keys(const es_Call *c, int idx, int relation) {
       "trait", "codec", "refs", "relation", "transient", "version",
       "migrate", "formerly"};
   lua_State *L = c->op->L;
+  int top = lua_gettop(L);
   size_t i;
   lua_pushnil(L);
   while (lua_next(L, idx)) {   /* key value */
     int found = 0;
     lua_pop(L, 1);
-    for (i = 0; i < 8 && lua_type(L, -1) == LUA_TSTRING; i++)
-      found |= strcmp(lua_tostring(L, -1), known[i]) == 0;
+    for (i = 0; i < 8; i++) found |= es_names_is(L, -1, known[i]);
     if (!found) invalid(c, "the entry has an unknown key");
   }
   if (relation && (raw_field(L, idx, "trait") != LUA_TNIL ||
                    raw_field(L, idx, "codec") != LUA_TNIL ||
                    raw_field(L, idx, "refs") != LUA_TNIL))
     invalid(c, "a relation takes no trait, codec or refs");
+  lua_settop(L, top);
 }
 
 /* Pushes the trait or relation of the entry at 'idx'. [-0, +1] */
@@ -147,11 +160,24 @@ static const es_Trait *push_trait(const es_Call *c, int idx) {
   return t;
 }
 
+/* The element on top of a refs list names no field. */
+static void refuse_ref(const es_Call *c) {
+  lua_State *L = c->op->L;
+  size_t len;
+  const char *name = es_error_typename(L, lua_gettop(L));
+  if (lua_type(L, -2) == LUA_TSTRING) {
+    name = lua_tolstring(L, -2, &len);
+    name = es_names_quote(L, name, len);
+  }
+  lua_pushfstring(L, "refs names %s, which is no field of the schema", name);
+  fail(c, ES_CODE_REGISTRATION);
+}
+
 /* Fills the flags of the entry's refs from the list on top. [-1, +0] */
 static void read_refs(const es_Call *c, es_Entry *e) {
   lua_State *L = c->op->L;
   const es_Trait *t = e->store->trait;
-  lua_Integer i, n = (lua_Integer)lua_rawlen(L, -1), k = 0;
+  lua_Integer i, n = (lua_Integer)lua_rawlen(L, -1);
   if (t->kind != ES_SOA) invalid(c, "refs need a SoA trait");
   e->refs = es_alloc_array(&c->op->w->alloc, NULL, 0, t->nfields, 1);
   if (e->refs == NULL) es_error_memory(L);
@@ -163,15 +189,14 @@ static void read_refs(const es_Call *c, es_Entry *e) {
       const char *name = lua_tolstring(L, -1, &len);
       field = es_trait_field(t, name, len);
     }
-    if (field < 0) invalid(c, "refs names a field that does not exist");
+    if (field < 0) refuse_ref(c);
     if (t->fields[field].type == ES_FIELD_STRING ||
         t->fields[field].type == ES_FIELD_BOOLEAN)
       invalid(c, "refs names a field that cannot hold an entity");
     e->refs[field] = 1;
     lua_pop(L, 1);
   }
-  for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) k++;
-  if (k != n) invalid(c, "refs is not a list");
+  if (count_keys(L, lua_gettop(L)) != n) invalid(c, "refs is not a list");
   lua_pop(L, 1);
 }
 
@@ -208,7 +233,7 @@ static void read_options(const es_Call *c, es_Entry *e, int idx) {
   int type = raw_field(L, idx, "transient");
   if (type == LUA_TBOOLEAN && lua_toboolean(L, -1))
     e->transient = ES_TRANSIENT;
-  else if (type == LUA_TSTRING && strcmp(lua_tostring(L, -1), "default") == 0)
+  else if (es_names_is(L, -1, "default"))
     e->transient = ES_TRANSIENT_DEFAULT;
   else if (type != LUA_TNIL && type != LUA_TBOOLEAN)
     invalid(c, "transient is true, false or \"default\"");
@@ -299,6 +324,15 @@ static int is_new(const es_Call *c, const es_Entry *e) {
   return 1;
 }
 
+/* A call that failed may have left something there. */
+static void clear_anchors(const es_Op *op, const es_Entry *e) {
+  int i;
+  for (i = 0; i < ES_ENTRY_ANCHORS; i++) {
+    lua_pushnil(op->L);
+    lua_rawseti(op->L, op->anchors, e->anchor + i);
+  }
+}
+
 /* Adds a pending entry; the name is on top. [-1, +0] */
 static es_Entry *new_pending(const es_Call *c, es_Store *s) {
   es_World *w = c->op->w;
@@ -310,6 +344,7 @@ static es_Entry *new_pending(const es_Call *c, es_Store *s) {
   e->anchor = w->anchors + 1;
   w->anchors += ES_ENTRY_ANCHORS;
   w->registry.pending++;
+  clear_anchors(c->op, e);
   lua_rawseti(c->op->L, c->op->anchors, e->anchor + ES_ENTRY_NAME);
   return e;
 }
@@ -328,19 +363,17 @@ static void read_entry(const es_Call *c, int idx) {
   if (s->ignored) invalid(c, "the trait is ignored");
   e = new_pending(c, s);
   if (lua_istable(L, idx)) read_table(c, e, idx);
-  if (!is_new(c, e)) {
-    if (e->refs != NULL)
-      es_alloc_free(&w->alloc, e->refs, s->trait->nfields, 1);
-    w->registry.pending--;
-  }
+  if (!is_new(c, e)) drop_last(w);
 }
 
 /* { { name, entry }, ... } at 'idx' into the flat list on top. */
 static lua_Integer flatten_list(const es_Call *c, int idx) {
   lua_State *L = c->op->L;
   lua_Integer i, n = (lua_Integer)lua_rawlen(L, idx);
+  if (count_keys(L, idx) != n) invalid(c, "the entries are no list");
   for (i = 1; i <= n; i++) {
-    if (lua_rawgeti(L, idx, i) != LUA_TTABLE)
+    if (lua_rawgeti(L, idx, i) != LUA_TTABLE ||
+        count_keys(L, lua_gettop(L)) != 2)
       invalid(c, "a list of entries holds { name, entry }");
     lua_rawgeti(L, -1, 1);
     lua_rawseti(L, -3, 2 * i - 1);
@@ -430,7 +463,7 @@ int es_registry_lua_register(lua_State *L) {
   int flat;
   es_op_change(L, &op, "registerTraits");
   if (!lua_istable(L, 2))
-    return es_error_arg(L, "registerTraits", 1, "table of entries", 2);
+    return es_op_bad(&op, 1, "table of entries", 2);
   drop_pending(op.w);
   n = push_flat(&c, 2);
   flat = lua_gettop(L);
@@ -467,13 +500,12 @@ static es_Store *read_ignored(es_Call *c, lua_Integer i) {
 int es_registry_lua_ignore(lua_State *L) {
   es_Op op;
   es_Call c = {&op, "?", 1};
-  lua_Integer i, n, k = 0;
+  lua_Integer i, n;
   es_op_change(L, &op, "ignoreTraits");
   if (!lua_istable(L, 2))
-    return es_error_arg(L, "ignoreTraits", 1, "list of traits", 2);
+    return es_op_bad(&op, 1, "list of traits", 2);
   n = (lua_Integer)lua_rawlen(L, 2);
-  for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) k++;
-  if (k != n) invalid(&c, "the traits are not a list");
+  if (count_keys(L, 2) != n) invalid(&c, "the traits are not a list");
   for (i = 1; i <= n; i++) read_ignored(&c, i);
   for (i = 1; i <= n; i++) read_ignored(&c, i)->ignored = 1;
   return 0;
@@ -487,7 +519,7 @@ int es_registry_lua_name(lua_State *L) {
   es_op_begin(L, &op, "getTraitName");
   t = es_trait_test(L, op.w->state, 2);
   if (t == NULL)
-    return es_error_arg(L, "getTraitName", 1, "trait or relation", 2);
+    return es_op_bad(&op, 1, "trait or relation", 2);
   s = es_store_find(op.w, t);
   if (s != NULL) e = es_registry_of(op.w, s);
   if (e == NULL) lua_pushnil(L);

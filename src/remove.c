@@ -68,7 +68,7 @@ static void read_removal(const es_Op *op, es_Buffer *b, int idx, int n,
     return;
   }
   if (t == NULL || t->relation)
-    es_error_arg(L, op->fn, n, "trait or pair", idx);
+    es_op_bad(op, n, "trait or pair", idx);
   s = es_store_get(op, idx);
   if (s == op->w->excluded && slot == 0)
     es_error(L, op->fn, "the world entity always carries ecs.IsExcluded");
@@ -105,7 +105,7 @@ int es_method_remove(lua_State *L) {
   slot = es_method_subject(&op, &first);
   b = es_guard_buffer(L);
   if (first > op.top)
-    return es_error_arg(L, "remove", first - 1, "trait or pair", first);
+    return es_op_bad(&op, first - 1, "trait or pair", first);
   for (i = first; i <= op.top; i++)
     read_removal(&op, b, i, i - 1, slot);
   if (!es_bitset_test(&op.w->dying, slot))

@@ -24,7 +24,7 @@ typedef struct es_Restore {
   uint64_t *alive;        /* who was alive before, by words */
   uint32_t words;
   int ctx;                /* stack index of the codecs' context */
-  uint32_t node;          /* what is being restored; 0: nothing yet */
+  const es_Step *step;    /* what is being restored; NULL: nothing yet */
 } es_Restore;
 
 /* True if the slot was alive before this restore. */
@@ -236,7 +236,7 @@ static void apply_step(es_Restore *r, const es_Step *step, uint32_t slot) {
     check_alive(r, step->target);
     target = es_entity_slot(r->entities[step->target]);
   }
-  r->node = step->node;
+  r->step = step;
   push_value(r, e, step->node);
   if (s->key && !e->codec) es_add_check_key(&r->op, s, slot, top + 1);
   if (es_has(s, slot, target)) es_drop(&r->op, s, slot, target);
@@ -270,7 +270,7 @@ static void push_step_error(const es_Restore *r, lua_State *L,
   es_Plan plan = r->plan;
   op.L = L;
   plan.op = &op;
-  es_plan_push_error(&plan, code, r->node);
+  es_plan_push_error(&plan, code, r->step != NULL ? r->step->node : 0);
 }
 
 /* ctx.entity(index); upvalues: 1 state, 2 the restore. */
@@ -343,6 +343,19 @@ static void undo(es_Restore *r, const es_Op *op, int errors) {
   es_query_flush(op, errors);
 }
 
+/* What failed, for a message. [-0, +1] */
+static void push_observer_reason(const es_Restore *r, lua_State *L) {
+  const es_Entry *e;
+  if (r->step == NULL) {
+    lua_pushliteral(L, "cannot be restored: an observer failed");
+    return;
+  }
+  e = &r->op.w->registry.entries[r->step->entry];
+  lua_pushfstring(L, "cannot be restored: an observer failed when %s came",
+                  es_names_quote(L, e->name, e->len));
+  lua_remove(L, -2);
+}
+
 /*
 ** Makes the error on top a SerializeError, and keeps on it what observers
 ** raised during the undo.
@@ -350,7 +363,7 @@ static void undo(es_Restore *r, const es_Op *op, int errors) {
 static void dress_error(const es_Restore *r, const es_Op *op, int errors) {
   lua_State *L = op->L;
   if (!es_error_is_serialize(L, op->w->state, -1)) {
-    lua_pushliteral(L, "cannot be restored: an observer failed");
+    push_observer_reason(r, L);
     push_step_error(r, L, ES_CODE_RESTORE);
     lua_insert(L, -2);
     lua_setfield(L, -2, "cause");

@@ -7,7 +7,7 @@
 
 static void check_function(const es_Op *op, int idx) {
   if (!lua_isfunction(op->L, idx))
-    es_error_arg(op->L, op->fn, idx - 1, "function", idx);
+    es_op_bad(op, idx - 1, "function", idx);
 }
 
 /* The trait or relation at 2; a pair listens to its target only. */
@@ -58,7 +58,7 @@ static int subscribe_query(lua_State *L, const char *fn, int left) {
   es_Query *q;
   es_op_begin(L, &op, fn);
   if (op.top < 3)
-    return es_error_arg(L, fn, 2, "terms, then a function", 3);
+    return es_op_bad(&op, 2, "terms, then a function", 3);
   check_function(&op, op.top);
   q = es_query_get(&op, 2, op.top - 1);
   es_query_track(&op, q);

@@ -252,8 +252,7 @@ static void check_options(lua_State *L) {
   lua_pushnil(L);
   while (lua_next(L, 1)) {   /* key value */
     int found = 0;
-    for (i = 0; i < 3 && lua_type(L, -2) == LUA_TSTRING; i++)
-      found |= strcmp(lua_tostring(L, -2), known[i]) == 0;
+    for (i = 0; i < 3; i++) found |= es_names_is(L, -2, known[i]);
     if (!found) {
       lua_pop(L, 1);
       es_error(L, "relation", "unknown option '%s'", luaL_tolstring(L, -1, 0));
@@ -311,13 +310,12 @@ static void push_field_names(lua_State *L, const es_Trait *t) {
 static int trait_index(lua_State *L) {
   static const char *const kinds[] = {"tag", "soa", "aos"};
   const es_Trait *t = es_trait_test(L, es_state(L), 1);
-  const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
   if (t == NULL) return es_error_arg(L, "trait", 1, "trait", 1);
-  if (strcmp(key, "id") == 0) lua_pushinteger(L, t->id);
-  else if (strcmp(key, "kind") == 0) lua_pushstring(L, kinds[t->kind]);
-  else if (strcmp(key, "isRelation") == 0) lua_pushboolean(L, t->relation);
-  else if (strcmp(key, "where") == 0) lua_getiuservalue(L, 1, ES_TRAIT_WHERE);
-  else if (strcmp(key, "fields") == 0 && t->kind == ES_SOA)
+  if (es_names_is(L, 2, "id")) lua_pushinteger(L, t->id);
+  else if (es_names_is(L, 2, "kind")) lua_pushstring(L, kinds[t->kind]);
+  else if (es_names_is(L, 2, "isRelation")) lua_pushboolean(L, t->relation);
+  else if (es_names_is(L, 2, "where")) lua_getiuservalue(L, 1, ES_TRAIT_WHERE);
+  else if (es_names_is(L, 2, "fields") && t->kind == ES_SOA)
     push_field_names(L, t);
   else lua_pushnil(L);
   return 1;

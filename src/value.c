@@ -90,7 +90,7 @@ static uint32_t read_field(const es_Op *op, const es_Trait *t, int idx,
   const char *name;
   int field;
   if (lua_type(op->L, idx) != LUA_TSTRING)
-    es_error_arg(op->L, op->fn, n, "field name", idx);
+    es_op_bad(op, n, "field name", idx);
   name = lua_tolstring(op->L, idx, &len);
   field = es_trait_field(t, name, len);
   if (field < 0)
@@ -240,8 +240,7 @@ static int write_merge(lua_State *L) {
 static void set_table(es_Write *w) {
   lua_State *L = w->op->L;
   if (!lua_istable(L, w->given))
-    es_error_arg(L, w->op->fn, w->given - 1, "table of fields or field name",
-                 w->given);
+    es_op_bad(w->op, w->given - 1, "table of fields or field name", w->given);
   check_merge(w);
   push_old(w);
   lua_pushcfunction(L, write_merge);
@@ -317,7 +316,7 @@ int es_method_column(lua_State *L) {
   t = es_trait_test(L, op.w->state, 2);
   if (t == NULL || t->relation || t->kind == ES_TAG ||
       (const void *)t == op.w->state->shared[ES_SHARED_KEY])
-    return es_error_arg(L, "column", 1, "SoA or AoS trait", 2);
+    return es_op_bad(&op, 1, "SoA or AoS trait", 2);
   if (t->kind == ES_SOA) field = read_field(&op, t, 3, 2);
   else if (!lua_isnil(L, 3))
     return es_error(L, "column", "bad argument #2 (the trait has no fields)");
@@ -330,7 +329,7 @@ int es_method_column(lua_State *L) {
 static es_Store *read_relation(const es_Op *op, int idx, int n) {
   const es_Trait *t = es_trait_test(op->L, op->w->state, idx);
   if (t == NULL || !t->relation)
-    es_error_arg(op->L, op->fn, n, "relation", idx);
+    es_op_bad(op, n, "relation", idx);
   return es_store_find(op->w, t);
 }
 

@@ -333,6 +333,26 @@ static void check_halfway(uint64_t bits) {
   check_bits(text, bits);
 }
 
+/* Ties among words of 19 digits times a power of ten, and words like those. */
+static void test_ties(long count) {
+  char text[64];
+  int q, i;
+  section("words of 19 digits and powers of ten, ties");
+  for (; count > 0; count--)
+    for (q = -5; q <= 24; q++) {
+      uint64_t power = 1, odd = (random_bits() >> 11) | UINT64_C(1) << 53 | 1;
+      for (i = abs(q); i > 0; i--) power *= 5;
+      if (q < 0 && odd <= UINT64_C(10000000000000000000) / power)
+        odd *= power;
+      else if (q > 0)  /* the word times 5^q has 54 bits, or 53 */
+        odd = (odd / power) | 1;
+      sprintf(text, "%" PRIu64 "e%d", odd, q);
+      check_float(text, strlen(text));
+      sprintf(text, "%" PRIu64 "e%d", random_bits() / 2 + 1, q);
+      check_float(text, strlen(text));
+    }
+}
+
 static void test_halfway(long count) {
   int i;
   section("points halfway between doubles, exact digits");
@@ -440,6 +460,7 @@ int main(int argc, char **argv) {
   test_grammar(count / 40);
   test_integers(count / 40);
   test_halfway(count / 5000);
+  test_ties(count / 1000);
   test_decimals(count / 25);
   test_rounding_modes(count / 50);
   test_shortest(count / 12);
