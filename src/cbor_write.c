@@ -167,6 +167,10 @@ static es_Status on_key(es_Sink *s, const char *text, size_t n) {
   return on_string(s, text, n);
 }
 
+static es_Status on_member(es_Sink *s, const es_Member *m) {
+  return on_key(s, m->text, m->len);
+}
+
 static es_Status on_null(es_Sink *s) {
   return es_cbor_put_null(out_of(s));
 }
@@ -185,7 +189,7 @@ static es_Status on_number(es_Sink *s, double value) {
 
 void es_sink_cbor(es_CborSink *s, es_Buffer *out) {
   static const es_Sink methods = {
-    on_open, on_close, on_key, on_null,
+    on_open, on_close, on_key, on_member, on_null,
     on_boolean, on_integer, on_number, on_string
   };
   s->sink = methods;

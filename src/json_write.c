@@ -119,30 +119,42 @@ static es_Status separate(es_JsonSink *s) {
   return due ? put_char(s->out, ',') : ES_OK;
 }
 
-/* The same, and room for a number, which is written in place. */
-static char *number_room(es_JsonSink *s, es_Status *status) {
-  *status = separate(s);
-  if (*status == ES_OK) *status = es_buffer_reserve(s->out, ES_NUMBER_MAX);
-  return *status == ES_OK ? s->out->data + s->out->len : NULL;
+/*
+** The same, and room for 'n' bytes, to be written in place; NULL when memory
+** is full.
+*/
+static char *room(es_JsonSink *s, size_t n) {
+  es_Buffer *out = s->out;
+  if (out->cap - out->len <= n && es_buffer_reserve(out, n + 1) != ES_OK)
+    return NULL;
+  out->data[out->len] = ',';
+  out->len += s->comma;
+  s->comma = 1;
+  return out->data + out->len;
 }
 
 static es_Status put_word(es_Sink *sink, const char *word, size_t n) {
   es_JsonSink *s = self(sink);
-  es_Status status = separate(s);
-  return status == ES_OK ? es_buffer_put(s->out, word, n) : status;
+  char *to = room(s, n);
+  if (to == NULL) return ES_NOMEM;
+  memcpy(to, word, n);
+  s->out->len += n;
+  return ES_OK;
 }
 
 static es_Status on_open(es_Sink *sink, es_NodeType type,
                          uint32_t count) {
   es_JsonSink *s = self(sink);
-  es_Status status;
+  char *to;
   (void)count;
   if (s->depth == ES_DEPTH_MAX) return ES_LIMIT;
-  status = separate(s);
-  if (status != ES_OK) return status;
+  to = room(s, 1);
+  if (to == NULL) return ES_NOMEM;
+  *to = type != ES_NODE_ARRAY ? '{' : '[';
+  s->out->len++;
   s->object[s->depth++] = type != ES_NODE_ARRAY;
   s->comma = 0;
-  return put_char(s->out, type != ES_NODE_ARRAY ? '{' : '[');
+  return ES_OK;
 }
 
 static es_Status on_close(es_Sink *sink) {
@@ -161,6 +173,28 @@ static es_Status on_key(es_Sink *sink, const char *text, size_t n) {
   return status == ES_OK ? put_char(s->out, ':') : status;
 }
 
+/* The text was made by es_json_quote, so that it only needs copying. */
+static es_Status on_member(es_Sink *sink, const es_Member *m) {
+  es_JsonSink *s = self(sink);
+  es_Buffer *out = s->out;
+  char *to;
+  if (out->cap - out->len <= m->nquoted &&
+      es_buffer_reserve(out, m->nquoted + 1) != ES_OK)
+    return ES_NOMEM;
+  to = out->data + out->len;
+  *to = ',';
+  to += s->comma;
+  memcpy(to, m->quoted, m->nquoted);
+  out->len += s->comma + m->nquoted;
+  s->comma = 0;
+  return ES_OK;
+}
+
+es_Status es_json_quote(es_Buffer *out, const char *text, size_t n) {
+  es_Status status = put_string(out, text, n);
+  return status == ES_OK ? put_char(out, ':') : status;
+}
+
 static es_Status on_null(es_Sink *sink) {
   return put_word(sink, "null", 4);
 }
@@ -171,18 +205,18 @@ static es_Status on_boolean(es_Sink *sink, int value) {
 
 static es_Status on_integer(es_Sink *sink, int64_t value) {
   es_JsonSink *s = self(sink);
-  es_Status status;
-  char *room = number_room(s, &status);
-  if (room != NULL) s->out->len += es_number_put_int(room, value);
-  return status;
+  char *to = room(s, ES_NUMBER_MAX);
+  if (to == NULL) return ES_NOMEM;
+  s->out->len += es_number_put_int(to, value);
+  return ES_OK;
 }
 
 static es_Status on_number(es_Sink *sink, double value) {
   es_JsonSink *s = self(sink);
-  es_Status status;
-  char *room = number_room(s, &status);
-  if (room != NULL) s->out->len += es_number_put_double(room, value);
-  return status;
+  char *to = room(s, ES_NUMBER_MAX);
+  if (to == NULL) return ES_NOMEM;
+  s->out->len += es_number_put_double(to, value);
+  return ES_OK;
 }
 
 static es_Status on_string(es_Sink *sink, const char *text, size_t n) {
@@ -193,7 +227,7 @@ static es_Status on_string(es_Sink *sink, const char *text, size_t n) {
 
 void es_sink_json(es_JsonSink *s, es_Buffer *out) {
   static const es_Sink methods = {
-    on_open, on_close, on_key, on_null,
+    on_open, on_close, on_key, on_member, on_null,
     on_boolean, on_integer, on_number, on_string
   };
   s->sink = methods;

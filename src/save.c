@@ -7,10 +7,20 @@
 
 #include "call.h"
 #include "guard.h"
+#include "json.h"
 #include "luadoc.h"
 #include "names.h"
 
 #define NOT_SAVED UINT32_MAX
+
+/* Which part of a record an entry belongs to. */
+typedef enum es_Part { PART_TAGS, PART_TRAITS, PART_PAIRS, PARTS } es_Part;
+
+/* Where the values of an entry are: its columns are on the stack. */
+typedef struct es_Column {
+  int first;             /* stack index of the first field's column */
+  uint32_t member;       /* index of its name in 'members' */
+} es_Column;
 
 /* One save. It is a userdata, so that an escaped ctx.ref finds it dead. */
 typedef struct es_Save {
@@ -20,7 +30,10 @@ typedef struct es_Save {
   es_Buffer *path;       /* scratch of error paths */
   uint32_t *index;       /* slot -> snapshot index, or NOT_SAVED */
   uint32_t slots;        /* length of 'index' */
-  uint32_t *active;      /* entries that occur among 64 slots */
+  es_Member *members;    /* per entry: its name, then its fields */
+  es_Column *columns;    /* per entry */
+  uint32_t *active;      /* entries that occur among 64 slots, by part */
+  uint32_t end[PARTS];   /* where the parts end in 'active' */
   int ctx;               /* stack index of the codecs' context */
   unsigned char open;    /* the save is running */
   /* where the walk is, for messages */
@@ -87,8 +100,13 @@ static void fail(const es_Save *s, const char *code, const char *reason) {
 #define tell_open(s, type) \
   tell(s, (s)->sink->open((s)->sink, type, ES_UNCOUNTED))
 #define tell_close(s) tell(s, (s)->sink->close((s)->sink))
-#define tell_key(s, k, n) tell(s, (s)->sink->key((s)->sink, k, n))
-#define tell_word(s, k) tell_key(s, k, sizeof(k) - 1)
+#define tell_member(s, i) tell(s, (s)->sink->member((s)->sink, i))
+#define tell_word(s, k)                                             \
+  do {                                                              \
+    static const es_Member word_ = {k, sizeof(k) - 1, "\"" k "\":", \
+                                    sizeof(k) + 2};                 \
+    tell_member(s, &word_);                                         \
+  } while (0)
 
 /* The value at 'idx', which must be JSON-safe. */
 static void save_value(const es_Save *s, int idx) {
@@ -118,40 +136,50 @@ static void save_ref(const es_Save *s, int idx) {
   tell(s, s->sink->integer(s->sink, i));
 }
 
-/* A field's value on top of the stack. [-1, +0] */
-static void save_field(es_Save *s, const es_Entry *e, uint32_t i) {
+/* Raises: the value at 'idx' has not the type of the field. */
+static void fail_type(const es_Save *s, const es_Field *f, int idx) {
+  lua_pushfstring(s->op.L, "is a %s, the schema has a %s",
+                  es_error_typename(s->op.L, idx), es_trait_expects(f->type));
+  fail(s, ES_CODE_NOT_SERIALIZABLE, lua_tostring(s->op.L, -1));
+}
+
+/* Any field but a reference; the common types are told without a walk. */
+static void save_plain(es_Save *s, const es_Field *f, int idx) {
   lua_State *L = s->op.L;
-  const es_Field *f = &e->store->trait->fields[i];
-  int idx = lua_gettop(L);
-  s->field = f;
-  if (es_entry_is_ref(e, i)) {
-    save_ref(s, idx);
-  } else if (lua_isnil(L, idx) && f->type == ES_FIELD_NULLABLE) {
+  int type = lua_type(L, idx);
+  if (type == LUA_TNUMBER && f->type != ES_FIELD_STRING &&
+      f->type != ES_FIELD_BOOLEAN && lua_isinteger(L, idx)) {
+    tell(s, s->sink->integer(s->sink, lua_tointeger(L, idx)));
+  } else if (type == LUA_TNIL && f->type == ES_FIELD_NULLABLE) {
     tell(s, s->sink->null(s->sink));
   } else {
-    if (!es_trait_accepts(L, f->type, idx) &&
-        !(lua_isnil(L, idx) && f->type == ES_FIELD_ANY)) {
-      lua_pushfstring(L, "is a %s, the schema has a %s",
-                      es_error_typename(L, idx), es_trait_expects(f->type));
-      fail(s, ES_CODE_NOT_SERIALIZABLE, lua_tostring(L, -1));
-    }
+    if (!es_trait_accepts(L, f->type, idx) && type != LUA_TNIL)
+      fail_type(s, f, idx);
     save_value(s, idx);
   }
-  lua_settop(L, idx - 1);
+}
+
+static const es_Column *column_of(const es_Save *s, const es_Entry *e) {
+  return &s->columns[e - s->op.w->registry.entries];
 }
 
 static void save_soa(es_Save *s, const es_Entry *e, uint32_t key) {
   const es_Trait *t = e->store->trait;
+  const es_Column *c = column_of(s, e);
+  lua_State *L = s->op.L;
   uint32_t i;
+  int top = lua_gettop(L);
   tell_open(s, ES_NODE_OBJECT);
+  for (i = 0; i < t->nfields; i++) lua_rawgeti(L, c->first + (int)i, key);
   for (i = 0; i < t->nfields; i++) {
-    const es_Field *f = &t->fields[i];
-    tell_key(s, f->name, f->len);
-    es_store_push(&s->op, e->store, i, key);
-    save_field(s, e, i);
+    s->field = &t->fields[i];
+    tell_member(s, &s->members[c->member + 1 + i]);
+    if (es_entry_is_ref(e, i)) save_ref(s, top + 1 + (int)i);
+    else save_plain(s, s->field, top + 1 + (int)i);
   }
   s->field = NULL;
   tell_close(s);
+  lua_settop(L, top);
 }
 
 /*
@@ -189,7 +217,7 @@ static void save_data(es_Save *s, const es_Entry *e, uint32_t key) {
   } else if (e->store->trait->kind == ES_SOA) {
     save_soa(s, e, key);
   } else {
-    es_store_push(&s->op, e->store, 0, key);
+    lua_rawgeti(s->op.L, column_of(s, e)->first, key);
     save_value(s, lua_gettop(s->op.L));
     lua_pop(s->op.L, 1);
   }
@@ -200,7 +228,7 @@ static void save_pairs(es_Save *s, const es_Entry *e, uint32_t slot) {
   const es_Pairs *p = &e->store->pairs;
   uint32_t row;
   s->pair = 0;
-  tell_key(s, e->name, e->len);
+  tell_member(s, &s->members[column_of(s, e)->member]);
   tell_open(s, ES_NODE_ARRAY);
   for (row = es_pairs_first(p, slot); row != 0;
        row = es_pairs_next(p, row), s->pair++) {
@@ -219,69 +247,73 @@ static void save_pairs(es_Save *s, const es_Entry *e, uint32_t slot) {
   tell_close(s);
 }
 
-/* Which part of a record an entry belongs to. */
-typedef enum es_Part { PART_TAGS, PART_TRAITS, PART_PAIRS } es_Part;
-
 static es_Part part_of(const es_Entry *e) {
   if (e->store->trait->relation) return PART_PAIRS;
   return e->store->trait->kind == ES_TAG ? PART_TAGS : PART_TRAITS;
 }
 
+static void save_entry(es_Save *s, const es_Entry *e, es_Part part,
+                       uint32_t slot) {
+  s->entry = e;
+  if (part == PART_TAGS) {
+    tell(s, s->sink->string(s->sink, e->name, e->len));
+  } else if (part == PART_PAIRS) {
+    save_pairs(s, e, slot);
+  } else {
+    tell_member(s, &s->members[column_of(s, e)->member]);
+    save_data(s, e, slot);
+  }
+}
+
 /* The active entries of one part that the slot has. */
-static void save_part(es_Save *s, es_Part part, uint32_t n, uint32_t slot) {
-  uint32_t i;
+static void save_part(es_Save *s, es_Part part, uint32_t slot) {
+  uint32_t i = part == PART_TAGS ? 0 : s->end[part - 1];
   tell_open(s, part == PART_TAGS ? ES_NODE_ARRAY : ES_NODE_OBJECT);
-  for (i = 0; i < n; i++) {
+  for (; i < s->end[part]; i++) {
     const es_Entry *e = &s->op.w->registry.entries[s->active[i]];
-    if (part_of(e) != part || !es_bitset_test(&e->store->has, slot)) continue;
-    s->entry = e;
-    if (part == PART_TAGS) {
-      tell(s, s->sink->string(s->sink, e->name, e->len));
-    } else if (part == PART_PAIRS) {
-      save_pairs(s, e, slot);
-    } else {
-      tell_key(s, e->name, e->len);
-      save_data(s, e, slot);
-    }
+    if (es_bitset_test(&e->store->has, slot)) save_entry(s, e, part, slot);
   }
   s->entry = NULL;
   tell_close(s);
 }
 
-/* Lists the entries that occur among the 64 slots of word k. */
-static uint32_t find_active(es_Save *s, uint32_t k) {
+/* Lists the entries that occur among the 64 slots of word k, by part. */
+static void find_active(es_Save *s, uint32_t k) {
   const es_Registry *r = &s->op.w->registry;
   uint32_t i, n = 0;
-  for (i = 0; i < r->n; i++)
-    if (!r->entries[i].transient &&
-        es_bitset_word(&r->entries[i].store->has, k) != 0)
-      s->active[n++] = i;
-  return n;
+  es_Part part;
+  for (part = PART_TAGS; part < PARTS; part++) {
+    for (i = 0; i < r->n; i++)
+      if (!r->entries[i].transient && part_of(&r->entries[i]) == part &&
+          es_bitset_word(&r->entries[i].store->has, k) != 0)
+        s->active[n++] = i;
+    s->end[part] = n;
+  }
 }
 
-static void save_record(es_Save *s, uint32_t n, uint32_t slot) {
+static void save_record(es_Save *s, uint32_t slot) {
   tell_open(s, ES_NODE_OBJECT);
   tell_word(s, "tags");
-  save_part(s, PART_TAGS, n, slot);
+  save_part(s, PART_TAGS, slot);
   tell_word(s, "traits");
-  save_part(s, PART_TRAITS, n, slot);
+  save_part(s, PART_TRAITS, slot);
   if (s->record != NOT_SAVED) {
     tell_word(s, "pairs");
-    save_part(s, PART_PAIRS, n, slot);
+    save_part(s, PART_PAIRS, slot);
   }
   tell_close(s);
 }
 
 static void save_entities(es_Save *s) {
   const es_World *w = s->op.w;
-  uint32_t slot, n = 0, word = UINT32_MAX;
+  uint32_t slot, word = UINT32_MAX;
   tell_open(s, ES_NODE_ARRAY);
   for (slot = es_bitset_next(&w->entities.alive, 1); slot != ES_NO_SLOT;
        slot = es_bitset_next(&w->entities.alive, slot + 1)) {
     if (s->index[slot] == NOT_SAVED) continue;
-    if (slot >> 6 != word) n = find_active(s, word = slot >> 6);
+    if (slot >> 6 != word) find_active(s, word = slot >> 6);
     s->record = s->index[slot];
-    save_record(s, n, slot);
+    save_record(s, slot);
   }
   tell_close(s);
 }
@@ -296,7 +328,8 @@ static void save_all(es_Save *s) {
   save_entities(s);
   tell_word(s, "world");
   s->record = NOT_SAVED;
-  save_record(s, find_active(s, 0), 0);
+  find_active(s, 0);
+  save_record(s, 0);
   tell_close(s);
 }
 
@@ -361,6 +394,55 @@ static int ctx_ref(lua_State *L) {
   return 1;
 }
 
+/* One more member, whose JSON text is appended to 'text'. */
+static void add_member(const es_Save *s, es_Buffer *text, es_Member *m,
+                       const char *name, size_t len) {
+  size_t start = text->len;
+  es_try(s->op.L, es_buffer_reserve(text, 6 * len + 3));
+  es_try(s->op.L, es_json_quote(text, name, len));
+  m->text = name;
+  m->len = len;
+  m->quoted = NULL;   /* set when the text does not move any more */
+  m->nquoted = text->len - start;
+}
+
+/* Names and fields of all entries, with their text. [-0, +2] */
+static void prepare_members(es_Save *s) {
+  lua_State *L = s->op.L;
+  const es_Registry *r = &s->op.w->registry;
+  es_Buffer *text = es_guard_buffer(L);
+  size_t count = 1, at = 0;
+  uint32_t i, f, n = 0;
+  for (i = 0; i < r->n; i++) count += r->entries[i].store->trait->nfields + 1;
+  s->members = lua_newuserdatauv(L, count * sizeof *s->members, 0);
+  for (i = 0; i < r->n; i++) {
+    const es_Entry *e = &r->entries[i];
+    const es_Trait *t = e->store->trait;
+    s->columns[i].member = n;
+    add_member(s, text, &s->members[n++], e->name, e->len);
+    for (f = 0; f < t->nfields && t->kind == ES_SOA; f++)
+      add_member(s, text, &s->members[n++], t->fields[f].name,
+                 t->fields[f].len);
+  }
+  for (i = 0; i < n; at += s->members[i++].nquoted)
+    s->members[i].quoted = text->data + at;
+}
+
+/* Puts all columns that the walk will read on the stack. [-0, +n] */
+static void push_columns(es_Save *s) {
+  const es_Registry *r = &s->op.w->registry;
+  uint32_t i, f;
+  for (i = 0; i < r->n; i++) {
+    const es_Store *store = r->entries[i].store;
+    if (store->count == 0 || r->entries[i].transient) continue;
+    luaL_checkstack(s->op.L, (int)store->trait->nfields + LUA_MINSTACK,
+                    "too many fields");
+    s->columns[i].first = lua_gettop(s->op.L) + 1;
+    for (f = 0; f < store->trait->nfields; f++)
+      es_store_push_column(&s->op, store, f);
+  }
+}
+
 /* Runs protected: 1 the world, 2 the anchors, 3 the save. */
 static int run(lua_State *L) {
   es_Save *s = lua_touserdata(L, 3);
@@ -374,6 +456,7 @@ static int run(lua_State *L) {
   s->slots = s->op.w->entities.known;
   s->index = lua_newuserdatauv(L, s->slots * sizeof *s->index, 0);
   s->active = lua_newuserdatauv(L, (entries + 1) * sizeof *s->active, 0);
+  s->columns = lua_newuserdatauv(L, (entries + 1) * sizeof *s->columns, 0);
   lua_createtable(L, 0, 1);
   s->ctx = lua_gettop(L);
   lua_pushvalue(L, lua_upvalueindex(1));
@@ -382,6 +465,8 @@ static int run(lua_State *L) {
   lua_setfield(L, s->ctx, "ref");
   number_entities(s);
   check_registered(s);
+  prepare_members(s);
+  push_columns(s);
   save_all(s);
   return 0;
 }

@@ -19,6 +19,10 @@ static es_Status on_key(es_Sink *s, const char *text, size_t n) {
   return es_document_key(target(s), text, n);
 }
 
+static es_Status on_member(es_Sink *s, const es_Member *m) {
+  return es_document_key(target(s), m->text, m->len);
+}
+
 static es_Status on_null(es_Sink *s) {
   return es_document_null(target(s));
 }
@@ -41,7 +45,7 @@ static es_Status on_string(es_Sink *s, const char *text, size_t n) {
 
 void es_sink_document(es_DocumentSink *s, es_Document *document) {
   static const es_Sink methods = {
-    on_open, on_close, on_key, on_null,
+    on_open, on_close, on_key, on_member, on_null,
     on_boolean, on_integer, on_number, on_string
   };
   s->sink = methods;

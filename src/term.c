@@ -26,13 +26,13 @@ static es_Term *new_term(lua_State *L, es_TermOp op) {
 /* Checks the value that a trait or relation is called with, at 'idx'. */
 static void check_value(lua_State *L, const es_Trait *t, int idx) {
   int type = lua_type(L, idx);
-  const char *what = es_trait_describe(L, 1);
   if (type == LUA_TNIL) return;
   if (t->kind == ES_TAG)
-    es_error(L, what, t->relation ? "a relation without store takes no data"
-                                  : "a tag takes no value");
+    es_error(L, es_trait_describe(L, 1), "%s",
+             t->relation ? "a relation without store takes no data"
+                         : "a tag takes no value");
   if (t->kind == ES_SOA && type != LUA_TTABLE)
-    es_error(L, what, "a table of fields expected, got %s",
+    es_error(L, es_trait_describe(L, 1), "a table of fields expected, got %s",
              es_error_typename(L, idx));
 }
 

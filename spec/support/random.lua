@@ -39,7 +39,7 @@ function random:shuffled(list)
 end
 
 --- Runs `body(rng, round)` for `rounds` rounds, each with its own seed; a failure says which.
--- ECSSER_SEED sets the first seed, ECSSER_ROUNDS the number of rounds.
+-- ECSSER_SEED sets the first seed, ECSSER_ROUNDS the number of rounds, which is the result.
 function random.rounds(rounds, body)
   local first = math.tointeger(tonumber(os.getenv("ECSSER_SEED") or "")) or 20260101
   rounds = math.tointeger(tonumber(os.getenv("ECSSER_ROUNDS") or "")) or rounds
@@ -53,6 +53,7 @@ function random.rounds(rounds, body)
         seed, seed, message), 2)
     end
   end
+  return rounds
 end
 
 return random

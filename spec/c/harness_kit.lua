@@ -1,0 +1,234 @@
+--- What the scenarios of the allocation harness share: a world with some of everything, and a text
+-- that tells all a script can learn about a world.
+--
+-- The chunk is called with a table of functions written in C: `open` gives the module, `check` and
+-- `core` look inside a world (harness_check.h).
+
+local c = ...
+
+local kit = { check = c.check, core = c.core, anchors = c.anchors, open = c.open }
+
+-- ---- a state to begin with --------------------------------------------------------------------
+
+--- The module, and one trait or relation of each sort. `defs` lists them in their order.
+function kit.define()
+  local ecs = c.open()
+  local s = { ecs = ecs, defs = {}, keys = {}, handles = {}, columns = {} }
+  local function def(name, thing)
+    s[name] = thing
+    s.defs[#s.defs + 1] = { name, thing }
+  end
+  def("Tag", ecs.trait())
+  def("Mark", ecs.trait())
+  def("Pos", ecs.trait { x = 0.5, y = 0 })
+  def("Label", ecs.trait { text = "?", shown = true })
+  def("Intent", ecs.trait { kind = "none", note = ecs.null, target = ecs.null })
+  def("Bag", ecs.trait(function() return { items = {} } end))
+  def("Made", ecs.trait { id = function() return { "made" } end, n = 1 })
+  def("Near", ecs.relation())
+  def("Likes", ecs.relation { store = { why = "", much = 1 } })
+  def("Owns", ecs.relation { autoDestroy = "target" })
+  def("ChildOf", ecs.relation { exclusive = true, autoDestroy = "orphan" })
+  def("Holds", ecs.relation { exclusive = true, store = { hand = "left", grip = ecs.null } })
+  def("Key", ecs.Key)
+  def("IsExcluded", ecs.IsExcluded)
+  return s
+end
+
+--- The same with an empty world.
+function kit.empty()
+  local s = kit.define()
+  s.w = s.ecs.createWorld()
+  return s
+end
+
+--- The same with `n` (5 or more) entities that have values and pairs.
+function kit.filled(n)
+  local s = kit.empty()
+  local w, e = s.w, s.handles
+  for i = 1, n or 5 do
+    e[i] = w:spawn()
+  end
+  w:add(e[1], s.Tag, s.Pos { x = 1.5, y = -2 }, s.Key "first", s.Label { text = "one" })
+  w:add(e[2], s.Pos { x = 3, y = 4 }, s.Intent { kind = "flee", note = "quickly" })
+  w:add(e[3], s.Mark, s.Bag { items = { "rope", { n = 3, of = { 1, 2.5, true } } } })
+  w:add(e[4], s.Intent { target = s.ecs.null }, s.Made)
+  w:add(e[1], s.Likes(e[2], { why = "kind", much = 3 }), s.Likes(e[3]), s.Near(e[5]))
+  w:add(e[2], s.Likes(e[1], { much = 9 }), s.Holds(e[3], { hand = "right", grip = "firm" }))
+  w:add(e[3], s.Near(e[1]), s.Near(e[2]), s.ChildOf(e[1]))
+  w:add(e[5], s.Owns(e[4]))
+  w:add(s.Label { text = "world" })
+  s.keys = { "first", "second", "third" }
+  return s
+end
+
+-- ---- everything a script can learn --------------------------------------------------------------
+
+local function slot(handle) return handle & 0xFFFFFF end
+
+-- A value as text; handles as their slot, because generations may have gone on.
+local function show(value, exact)
+  if math.type(value) == "integer" and value >= 1 << 45 and value < 1 << 53 and not exact then
+    return "@" .. slot(value)
+  elseif math.type(value) == "float" then
+    return ("%a"):format(value)
+  elseif type(value) == "string" then
+    return ("%q"):format(value)
+  elseif type(value) == "function" then
+    return "function"
+  elseif type(value) ~= "table" then
+    return tostring(value):gsub(": 0x%x+", "")
+  end
+  local keys, parts = {}, {}
+  for key in next, value do
+    keys[#keys + 1] = key
+  end
+  table.sort(keys, function(a, b) return show(a) < show(b) end)
+  for i, key in ipairs(keys) do
+    parts[i] = show(key, exact) .. "=" .. show(rawget(value, key), exact)
+  end
+  return (getmetatable(value) and "marked{" or "{") .. table.concat(parts, ",") .. "}"
+end
+kit.show = show
+
+local function writer(exact)
+  local lines = {}
+  local function out(...)
+    local parts = table.pack(...)
+    for i = 1, parts.n do
+      parts[i] = type(parts[i]) == "string" and parts[i] or show(parts[i], exact)
+    end
+    lines[#lines + 1] = table.concat(parts, " ", 1, parts.n)
+  end
+  return out, lines
+end
+
+local function tell_trait(s, w, out, name, T, e)
+  if not s.ecs.isRelation(T) then
+    if w:has(e, T) then
+      out("  ", name, w:get(e, T))
+    end
+    return
+  end
+  for _, target in ipairs(w:targets(e, T)) do
+    out("  ", name, target, w:get(e, T(target)))
+  end
+  local sources = w:sources(e, T)
+  if #sources > 0 then
+    out("  ", name, "sources", sources)
+  end
+end
+
+local function tell_queries(s, w, out)
+  local ecs = s.ecs
+  for _, def in ipairs(s.defs) do
+    local name, T = def[1], def[2]
+    local term = ecs.isRelation(T) and T("*") or T
+    out("query", name, w:query(term), "Not", w:query(ecs.Not(term)), w:slots(term))
+  end
+  out("queries", w:query(s.Pos, ecs.Not(s.Intent)), w:query(ecs.Or(s.Tag, s.Mark)), w:query())
+end
+
+local function tell_columns(s, w, out)
+  for _, column in ipairs(s.columns) do
+    local T, field, held = column[1], column[2], column[3]
+    if not pcall(next, held) or getmetatable(held) ~= nil then
+      out("column", field, "dead")
+    else
+      out("column", field, rawequal(held, w:column(T, field)), #held)
+    end
+  end
+end
+
+local function tell_world(s, w, out, exact)
+  if not pcall(w.count, w) then
+    return out("closed")
+  end
+  local kinds = {}
+  for i, T in ipairs(w:traits()) do
+    kinds[i] = T.id
+  end
+  out("count", w:count(), "traits", kinds)
+  for _, e in ipairs(w:entities()) do
+    out("entity", e)
+    for _, def in ipairs(s.defs) do
+      tell_trait(s, w, out, def[1], def[2], e)
+    end
+  end
+  for _, def in ipairs(s.defs) do
+    out("name of", def[1], s.ecs.getTraitName(w, def[2]))
+  end
+  for _, key in ipairs(s.keys) do
+    out("key", key, w:find(key))
+  end
+  tell_queries(s, w, out)
+  tell_columns(s, w, out)
+  out(kit.core(w, exact))
+end
+
+--- All about the worlds of a state. `exact`: with generations and the free slots.
+function kit.digest(s, exact)
+  local out, lines = writer(exact)
+  for _, w in ipairs(s.worlds or { s.w }) do
+    tell_world(s, w, out, exact)
+    for _, e in ipairs(s.handles) do
+      out("alive", e, pcall(w.isAlive, w, e))
+    end
+    if s.saved then
+      local ok, text = pcall(s.ecs.saveJSON, w)
+      out("text", ok, tostring(text))
+    end
+  end
+  return table.concat(lines, "\n")
+end
+
+--- What an act returned, as text.
+function kit.results(exact, ...)
+  local out, lines = writer(exact)
+  out("results", ...)
+  return table.concat(lines, "\n")
+end
+
+--- What is wrong inside the worlds of a state; "" when nothing is.
+function kit.faults(s, garbage)
+  local faults = {}
+  for _, w in ipairs(s.worlds or { s.w }) do
+    faults[#faults + 1] = kit.check(w, garbage)
+  end
+  return table.concat(faults)
+end
+
+--- How many things the worlds keep alive.
+function kit.kept(s)
+  local n = 0
+  for _, w in ipairs(s.worlds or { s.w }) do
+    n = n + kit.anchors(w)
+  end
+  return n
+end
+
+-- ---- for acts ------------------------------------------------------------------------------------
+
+--- Calls a function that must raise; returns what tells the error. Full memory goes on.
+function kit.refused(f, ...)
+  local ok, err = pcall(f, ...)
+  if ok then
+    error("this should have failed")
+  elseif err == "not enough memory" then
+    error(err, 0)
+  elseif type(err) == "table" then
+    return { err.code, err.path, err.message, tostring(err.cause), err.suppressed }
+  end
+  return tostring(err)
+end
+
+--- An observer that needs memory and writes down what it was told.
+function kit.listen(s)
+  return function(...)
+    local log = s.log
+    log[#log + 1] = { ... }
+    log[#log + 1] = "told " .. #log .. " " .. ("x"):rep(30 + #log)
+  end
+end
+
+return kit

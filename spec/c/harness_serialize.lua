@@ -1,0 +1,3 @@
+local kit = ...
+local list = {}
+return list
