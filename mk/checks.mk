@@ -5,10 +5,10 @@
 OTHER_CC = $(filter-out $(CC),gcc clang)
 
 test: | need-test   ## everything below that needs no special build
-	$(run_tests) build lint ctest harness corpus spec bench
+	$(run_tests) build programs lint ctest harness corpus spec bench
 
 ctest: | need-build   ## tests of the C parts, one program each
-	$(run_tests) build ctest harness corpus
+	$(run_tests) build programs ctest harness corpus
 
 spec: | need-spec   ## the specs; SPEC=path runs some of them
 	$(run_tests) build spec
@@ -47,13 +47,14 @@ VALGRIND = valgrind --quiet --leak-check=full --errors-for-leak-kinds=definite \
 # Fewer rounds for the specs that draw at random: valgrind is slow.
 valgrind: export ECSSER_OPS ?= 5000
 valgrind: export ECSSER_ROUNDS ?= 10
-valgrind: | need-valgrind   ## C tests and specs under valgrind
+valgrind: | need-valgrind   ## specs under valgrind
 	+@$(MAKE) BUILD=$(BUILD)/valgrind RUNNER='$(VALGRIND)' CFLAGS='-O1 -g' \
-	  TEST_TIMEOUT=7200 checked
+	  TEST_TIMEOUT=14400 spec
 
+# Everything that runs code, for the targets with a build of their own.
 .PHONY: checked
 checked:
-	$(run_tests) build ctest harness corpus spec
+	$(run_tests) build programs ctest harness corpus spec
 
 coverage: | need-spec   ## lines and branches of the C core that tests reach
 	@rm -f $(BUILD)/coverage/obj/*.gcda

@@ -5,6 +5,7 @@
 
 #include <lauxlib.h>
 
+#include "cbor.h"
 #include "error.h"
 #include "guard.h"
 #include "utf8.h"
@@ -42,16 +43,20 @@ const char *es_luadoc_reason(es_Status status) {
     if (told_ != ES_OK) return es_luadoc_reason(told_);        \
   } while (0)
 
-static int compare(const es_KeyRef *a, const es_KeyRef *b) {
-  return es_document_compare(a->text, a->len, b->text, b->len);
+typedef int (*es_Compare)(const char *a, size_t n, const char *b, size_t m);
+
+static int compare(es_Compare order, const es_KeyRef *a,
+                   const es_KeyRef *b) {
+  return order(a->text, a->len, b->text, b->len);
 }
 
-static void sift(es_KeyRef *k, size_t i, size_t n) {
+static void sift(es_Compare order, es_KeyRef *k, size_t i, size_t n) {
   while (2 * i + 1 < n) {
     size_t child = 2 * i + 1;
     es_KeyRef t;
-    if (child + 1 < n && compare(&k[child + 1], &k[child]) > 0) child++;
-    if (compare(&k[child], &k[i]) <= 0) return;
+    if (child + 1 < n && compare(order, &k[child + 1], &k[child]) > 0)
+      child++;
+    if (compare(order, &k[child], &k[i]) <= 0) return;
     t = k[i];
     k[i] = k[child];
     k[child] = t;
@@ -60,14 +65,14 @@ static void sift(es_KeyRef *k, size_t i, size_t n) {
 }
 
 /* Heap sort: in place, and n log n also for crafted names. */
-static void sort_keys(es_KeyRef *k, size_t n) {
+static void sort_keys(es_Compare order, es_KeyRef *k, size_t n) {
   size_t i;
-  for (i = n / 2; i > 0; i--) sift(k, i - 1, n);
+  for (i = n / 2; i > 0; i--) sift(order, k, i - 1, n);
   for (i = n; i > 1; i--) {
     es_KeyRef t = k[0];
     k[0] = k[i - 1];
     k[i - 1] = t;
-    sift(k, 0, i - 1);
+    sift(order, k, 0, i - 1);
   }
 }
 
@@ -134,7 +139,8 @@ static void collect_keys(es_LuaWalk *w, int idx, size_t n) {
     k.text = lua_tolstring(L, -1, &k.len);
     es_try(L, es_buffer_put(w->keys, &k, sizeof k));
   }
-  sort_keys((es_KeyRef *)(void *)(w->keys->data + start), n);
+  sort_keys(w->exact ? es_cbor_compare_keys : es_document_compare,
+            (es_KeyRef *)(void *)(w->keys->data + start), n);
 }
 
 static const char *emit_entry(es_LuaWalk *w, int idx, const es_KeyRef *k) {
@@ -142,8 +148,8 @@ static const char *emit_entry(es_LuaWalk *w, int idx, const es_KeyRef *k) {
   const char *wrong;
   level->key = k->text;
   level->len = k->len;
-  if (es_utf8_check(k->text, k->len) != k->len) return "has a key that is "
-                                                       "not UTF-8";
+  if (!w->exact && es_utf8_check(k->text, k->len) != k->len)
+    return "has a key that is not UTF-8";
   tell(w, w->sink->key(w->sink, k->text, k->len));
   lua_pushlstring(w->L, k->text, k->len);
   lua_rawget(w->L, idx);
@@ -215,8 +221,8 @@ static const char *emit_number(es_LuaWalk *w, int idx) {
     return NULL;
   }
   d = lua_tonumber(w->L, idx);
-  if (d != d) return "is NaN";
-  if (d - d != 0.0) return "is infinite";
+  if (!w->exact && d != d) return "is NaN";
+  if (!w->exact && d - d != 0.0) return "is infinite";
   tell(w, w->sink->number(w->sink, d));
   return NULL;
 }
@@ -224,7 +230,8 @@ static const char *emit_number(es_LuaWalk *w, int idx) {
 static const char *emit_string(es_LuaWalk *w, int idx) {
   size_t len;
   const char *s = lua_tolstring(w->L, idx, &len);
-  if (es_utf8_check(s, len) != len) return "is a string that is not UTF-8";
+  if (!w->exact && es_utf8_check(s, len) != len)
+    return "is a string that is not UTF-8";
   tell(w, w->sink->string(w->sink, s, len));
   return NULL;
 }

@@ -28,6 +28,7 @@ typedef struct es_LuaWalk {
   lua_State *L;
   const es_State *state;
   es_Sink *sink;
+  int exact;            /* any bytes and any floats; keys in CBOR order */
   es_Buffer *keys;      /* stack of sorted keys, one run per open object */
   uint32_t depth;       /* open tables */
   es_Level levels[ES_DEPTH_MAX];

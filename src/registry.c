@@ -5,6 +5,7 @@
 
 #include <lauxlib.h>
 
+#include "document.h"
 #include "error.h"
 #include "names.h"
 #include "utf8.h"
@@ -86,9 +87,18 @@ static es_Status reserve(es_World *w, uint32_t m) {
   es_Registry *r = &w->registry;
   size_t cap = es_alloc_grow(r->cap, (size_t)r->n + m);
   es_Entry *block;
+  uint32_t *sorted;
   if (r->n + m <= r->cap) return ES_OK;
+  sorted = es_alloc_array(&w->alloc, NULL, 0, cap, sizeof *sorted);
+  if (sorted == NULL) return ES_NOMEM;
   block = es_alloc_array(&w->alloc, r->entries, r->cap, cap, sizeof *block);
-  if (block == NULL) return ES_NOMEM;
+  if (block == NULL) {
+    es_alloc_free(&w->alloc, sorted, cap, sizeof *sorted);
+    return ES_NOMEM;
+  }
+  if (r->n > 0) memcpy(sorted, r->sorted, r->n * sizeof *sorted);
+  es_alloc_free(&w->alloc, r->sorted, r->cap, sizeof *sorted);
+  r->sorted = sorted;
   r->entries = block;
   r->cap = (uint32_t)cap;
   return ES_OK;
@@ -446,14 +456,38 @@ static void write_names(const es_Op *op) {
   lua_pop(L, 1);
 }
 
+/* Puts the entry n into its place among the sorted ones. */
+static void sort_in(es_Registry *r, uint32_t n) {
+  const es_Entry *e = &r->entries[n];
+  uint32_t i = n;
+  for (; i > 0; i--) {
+    const es_Entry *b = &r->entries[r->sorted[i - 1]];
+    if (es_document_compare(b->name, b->len, e->name, e->len) < 0) break;
+    r->sorted[i] = r->sorted[i - 1];
+  }
+  r->sorted[i] = n;
+}
+
 /* Nothing here can fail. */
 static void commit(es_World *w) {
   es_Registry *r = &w->registry;
-  uint32_t i;
-  for (i = 0; i < r->pending; i++)
-    pending_at(w, i)->store->entry = (int)(r->n + i);
-  r->n += r->pending;
-  r->pending = 0;
+  for (; r->pending > 0; r->pending--, r->n++) {
+    r->entries[r->n].store->entry = (int)r->n;
+    sort_in(r, r->n);
+  }
+}
+
+lua_Integer es_entry_version(const es_Op *op, const es_Entry *e) {
+  lua_State *L = op->L;
+  lua_Integer version = 1;
+  lua_rawgeti(L, op->anchors, e->anchor + ES_ENTRY_OPTIONS);
+  if (lua_istable(L, -1)) {
+    if (raw_field(L, lua_gettop(L), "version") == LUA_TNUMBER)
+      version = lua_tointeger(L, -1);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  return version;
 }
 
 int es_registry_lua_register(lua_State *L) {
@@ -533,6 +567,8 @@ void es_registry_free(es_World *w) {
   r->n = 0;
   drop_pending(w);
   es_alloc_free(&w->alloc, r->entries, r->cap, sizeof *r->entries);
+  es_alloc_free(&w->alloc, r->sorted, r->cap, sizeof *r->sorted);
+  r->sorted = NULL;
   r->entries = NULL;
   r->cap = 0;
 }

@@ -35,6 +35,7 @@ enum { ES_ENTRY_NAME, ES_ENTRY_CODEC, ES_ENTRY_TOJSON, ES_ENTRY_FROMJSON,
 
 typedef struct es_Registry {
   es_Entry *entries;
+  uint32_t *sorted;     /* indices of entries, bytewise by name */
   uint32_t n, cap;
   uint32_t pending;     /* entries behind n of a call that is not done */
   int names;            /* anchor of the table name -> index from 1, or 0 */
@@ -47,6 +48,9 @@ const es_Entry *es_registry_find(const struct es_Op *op, const char *name,
 /* The entry of a store, or NULL. */
 const es_Entry *es_registry_of(const struct es_World *w,
                                const struct es_Store *s);
+
+/* The version that registerTraits gave the entry; 1 by default. */
+lua_Integer es_entry_version(const struct es_Op *op, const es_Entry *e);
 
 /* True if the field is declared to hold an entity. */
 static inline int es_entry_is_ref(const es_Entry *e, uint32_t field) {

@@ -366,12 +366,7 @@ static void check_registered(es_Save *s) {
     slot = first_holder(s, store);
     if (slot == ES_NO_SLOT) continue;
     s->record = slot == 0 ? NOT_SAVED : s->index[slot];
-    es_store_push_trait(&s->op, store);
-    lua_getiuservalue(L, -1, ES_TRAIT_WHERE);
-    lua_pushfstring(L, "has trait #%d (%s%s), which is neither registered "
-                       "nor ignored", (int)store->trait->id,
-                    store->trait->relation ? "a relation, " : "",
-                    lua_tostring(L, -1));
+    es_store_push_unregistered(&s->op, store);
     fail(s, ES_CODE_UNREGISTERED, lua_tostring(L, -1));
   }
 }

@@ -116,6 +116,18 @@ const char *es_store_describe(const es_Op *op, const es_Store *s) {
   return lua_tostring(op->L, -1);
 }
 
+void es_store_push_unregistered(const es_Op *op, const es_Store *s) {
+  lua_State *L = op->L;
+  es_store_push_trait(op, s);
+  lua_getiuservalue(L, -1, ES_TRAIT_WHERE);
+  lua_pushfstring(L, "has trait #%d (%s%s), which is neither registered nor "
+                     "ignored", (int)s->trait->id,
+                  s->trait->relation ? "a relation, " : "",
+                  lua_tostring(L, -1));
+  lua_replace(L, -3);
+  lua_pop(L, 1);
+}
+
 void es_store_push_column(const es_Op *op, const es_Store *s,
                           uint32_t field) {
   lua_rawgeti(op->L, op->anchors, s->anchor + (int)field);

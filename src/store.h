@@ -59,6 +59,9 @@ void es_store_push_trait(const struct es_Op *op, const es_Store *s);
 /* Pushes "trait #3 (game.lua:7)" and returns it. [-0, +1] */
 const char *es_store_describe(const struct es_Op *op, const es_Store *s);
 
+/* Pushes "has trait #3 (game.lua:7), which is neither ...". [-0, +1] */
+void es_store_push_unregistered(const struct es_Op *op, const es_Store *s);
+
 /* Pushes the column of a field. [-0, +1] */
 void es_store_push_column(const struct es_Op *op, const es_Store *s,
                           uint32_t field);

@@ -27,6 +27,7 @@ typedef struct es_World {
   uint32_t busy;            /* callbacks of this world that are running */
   uint32_t readonly;        /* nested saves and codec calls */
   int anchors;              /* the last anchor handed out */
+  int handlers;             /* anchor of the snapshot handlers, or 0 */
   int query_cache;          /* anchor of signature -> query, or 0 */
   es_Entities entities;
   es_Store **by_id;         /* by trait id; NULL where not met */

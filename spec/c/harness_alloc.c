@@ -309,10 +309,16 @@ static void check_success(Run *r, const char *when) {
     fault(r, when, "the world keeps more alive than it needs");
 }
 
+/* Where there is no memory for a larger stack, luaL_checkstack says so. */
 static int is_memory_error(lua_State *L, int status) {
+  static const char *const known[] = {"not enough memory", "stack overflow (",
+                                      "too many results to unpack"};
   const char *message = lua_tostring(L, -1);
-  if (status == LUA_ERRMEM) return 1;
-  return message != NULL && strcmp(message, "not enough memory") == 0;
+  size_t i;
+  int found = status == LUA_ERRMEM;
+  for (i = 0; i < sizeof known / sizeof known[0] && message != NULL; i++)
+    found |= strstr(message, known[i]) != NULL;
+  return found;
 }
 
 /* The act has failed. True when it is to be tried again. */

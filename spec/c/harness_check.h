@@ -335,7 +335,6 @@ static void show_store(const es_Op *op, Text *t, const es_Store *s) {
     show_observers(op, t, what, s->observers[event]);
   }
   if (s->ignored) text_add(t, "trait %u ignored\n", s->trait->id);
-  if (s->shown) text_add(t, "trait %u shown\n", s->trait->id);
 }
 
 static void show_entry(Text *t, const es_Entry *e) {

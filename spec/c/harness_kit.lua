@@ -66,8 +66,27 @@ end
 
 local function slot(handle) return handle & 0xFFFFFF end
 
+local show
+
+-- What a table holds: a list as it is, all else by its keys.
+local function inside(value, exact)
+  local parts, named = {}, false
+  for key, item in next, value do
+    named = named or math.type(key) ~= "integer" or key < 1 or key > #value
+    parts[#parts + 1] = show(key, exact) .. "=" .. show(item, exact)
+  end
+  if named then
+    table.sort(parts)
+    return table.concat(parts, ",")
+  end
+  for i, item in ipairs(value) do
+    parts[i] = show(item, exact)
+  end
+  return table.concat(parts, ",")
+end
+
 -- A value as text; handles as their slot, because generations may have gone on.
-local function show(value, exact)
+function show(value, exact)
   if math.type(value) == "integer" and value >= 1 << 45 and value < 1 << 53 and not exact then
     return "@" .. slot(value)
   elseif math.type(value) == "float" then
@@ -79,15 +98,7 @@ local function show(value, exact)
   elseif type(value) ~= "table" then
     return tostring(value):gsub(": 0x%x+", "")
   end
-  local keys, parts = {}, {}
-  for key in next, value do
-    keys[#keys + 1] = key
-  end
-  table.sort(keys, function(a, b) return show(a) < show(b) end)
-  for i, key in ipairs(keys) do
-    parts[i] = show(key, exact) .. "=" .. show(rawget(value, key), exact)
-  end
-  return (getmetatable(value) and "marked{" or "{") .. table.concat(parts, ",") .. "}"
+  return (getmetatable(value) and "marked{" or "{") .. inside(value, exact) .. "}"
 end
 kit.show = show
 
@@ -106,16 +117,16 @@ end
 local function tell_trait(s, w, out, name, T, e)
   if not s.ecs.isRelation(T) then
     if w:has(e, T) then
-      out("  ", name, w:get(e, T))
+      out(e, name, w:get(e, T))
     end
     return
   end
   for _, target in ipairs(w:targets(e, T)) do
-    out("  ", name, target, w:get(e, T(target)))
+    out(e, name, target, w:get(e, T(target)))
   end
   local sources = w:sources(e, T)
   if #sources > 0 then
-    out("  ", name, "sources", sources)
+    out(e, name, "sources", sources)
   end
 end
 
@@ -144,14 +155,14 @@ local function tell_world(s, w, out, exact)
   if not pcall(w.count, w) then
     return out("closed")
   end
-  local kinds = {}
+  local kinds, present = {}, {}
   for i, T in ipairs(w:traits()) do
     kinds[i] = T.id
+    present[T] = true
   end
-  out("count", w:count(), "traits", kinds)
-  for _, e in ipairs(w:entities()) do
-    out("entity", e)
-    for _, def in ipairs(s.defs) do
+  out("count", w:count(), "traits", kinds, "entities", w:entities())
+  for _, def in ipairs(s.defs) do
+    for _, e in ipairs(present[def[2]] and w:entities() or {}) do
       tell_trait(s, w, out, def[1], def[2], e)
     end
   end
@@ -171,9 +182,11 @@ function kit.digest(s, exact)
   local out, lines = writer(exact)
   for _, w in ipairs(s.worlds or { s.w }) do
     tell_world(s, w, out, exact)
-    for _, e in ipairs(s.handles) do
-      out("alive", e, pcall(w.isAlive, w, e))
+    local lives = {}
+    for i, e in ipairs(s.handles) do
+      lives[i] = select(2, pcall(w.isAlive, w, e))
     end
+    out("alive", lives)
     if s.saved then
       local ok, text = pcall(s.ecs.saveJSON, w)
       out("text", ok, tostring(text))
@@ -209,12 +222,17 @@ end
 
 -- ---- for acts ------------------------------------------------------------------------------------
 
+-- Lua says "stack overflow" where there is no memory for a larger stack.
+local function is_memory_error(err)
+  return err == "not enough memory" or type(err) == "string" and err:find "stack overflow %("
+end
+
 --- Calls a function that must raise; returns what tells the error. Full memory goes on.
 function kit.refused(f, ...)
   local ok, err = pcall(f, ...)
   if ok then
     error("this should have failed")
-  elseif err == "not enough memory" then
+  elseif is_memory_error(err) then
     error(err, 0)
   elseif type(err) == "table" then
     return { err.code, err.path, err.message, tostring(err.cause), err.suppressed }

@@ -120,7 +120,7 @@ scenario("spawn with factories and a key", filled, function(s)
   return s.w:spawn(s.Bag, s.Made, s.Key "second", s.Tag)
 end)
 
-for _, capacity in ipairs { 64, 128, 512 } do
+for _, capacity in ipairs { 64, 128, 256 } do
   scenario("spawn behind slot " .. capacity - 1, function()
     local s = kit.filled(capacity - 1)
     s.last = s.handles[capacity - 1]
@@ -266,21 +266,21 @@ end, function(s)
 end)
 
 scenario("set of empty fields, far out", function()
-  local s = kit.filled(600)
-  for i = 590, 600 do
+  local s = kit.filled(300)
+  for i = 290, 300 do
     s.w:add(s.handles[i], s.Intent)
   end
   return s
 end, function(s)
-  s.w:set(s.handles[599], s.Intent, { note = "far", target = "out", kind = "x" })
+  s.w:set(s.handles[299], s.Intent, { note = "far", target = "out", kind = "x" })
 end)
 
 scenario("set of one empty field", function()
-  local s = kit.filled(600)
-  s.w:add(s.handles[600], s.Intent)
+  local s = kit.filled(300)
+  s.w:add(s.handles[300], s.Intent)
   return s
 end, function(s)
-  s.w:set(s.handles[600], s.Intent, "target", ("long text "):rep(8))
+  s.w:set(s.handles[300], s.Intent, "target", ("long text "):rep(8))
 end)
 
 scenario("set of a pair's data", filled, function(s)
@@ -333,9 +333,9 @@ scenario("query", filled, function(s)
     w:query(ecs.Or(s.Tag, s.Likes(s.handles[1]))), w:query(s.Near(s.handles[1])), w:query()
 end)
 
-scenario("query over 200 entities", function()
-  local s = kit.filled(200)
-  for i = 10, 200 do
+scenario("query over 130 entities", function()
+  local s = kit.filled(130)
+  for i = 10, 130 do
     s.w:add(s.handles[i], s.Pos, s.Likes(s.handles[1]))
   end
   return s

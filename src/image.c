@@ -1,0 +1,276 @@
+/* image.c - the frame and header of snapshots; see image.h */
+#include "image.h"
+
+#include <string.h>
+
+#include "digest.h"
+#include "guard.h"
+#include "image_read.h"
+
+uint32_t es_u32_at(const unsigned char *data, size_t i) {
+  const unsigned char *p = data + 4 * i;
+  return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+         (uint32_t)p[3] << 24;
+}
+
+void es_image_init(lua_State *L, es_Image *image) {
+  memset(image, 0, sizeof *image);
+  image->traits = es_guard_buffer(L);
+  image->fields = es_guard_buffer(L);
+  image->columns = es_guard_buffer(L);
+  image->slots = es_guard_buffer(L);
+  image->alive = es_guard_buffer(L);
+  image->excluded = es_guard_buffer(L);
+  image->values = es_guard_document(L);
+}
+
+const es_ImageTrait *es_image_trait(const es_Image *image, uint32_t i) {
+  return (const es_ImageTrait *)(const void *)image->traits->data + i;
+}
+
+const es_ImageField *es_image_field(const es_Image *image,
+                                    const es_ImageTrait *t, uint32_t i) {
+  return (const es_ImageField *)(const void *)image->fields->data +
+         t->field + i;
+}
+
+const es_ImageColumn *es_image_column(const es_Image *image,
+                                      const es_ImageTrait *t, uint32_t i) {
+  return (const es_ImageColumn *)(const void *)image->columns->data +
+         t->column + i;
+}
+
+uint32_t es_image_slot(const es_Image *image, const es_ImageTrait *t,
+                       uint32_t row) {
+  return ((const uint32_t *)(const void *)image->slots->data)[t->slot + row];
+}
+
+uint32_t es_image_target(const es_ImageTrait *t, uint32_t row) {
+  return es_u32_at(t->targets, row);
+}
+
+uint32_t es_image_generation(const es_Image *image, uint32_t slot) {
+  return (uint32_t)es_cbor_int_at(image->generations, image->generation_type,
+                                  slot);
+}
+
+int es_read_bit(const es_Buffer *words, uint32_t slot) {
+  size_t k = slot >> 6;
+  if (k >= words->len / 8) return 0;
+  return (int)((((const uint64_t *)(const void *)words->data)[k] >>
+                (slot & 63)) & 1);
+}
+
+int es_image_is_alive(const es_Image *image, uint32_t slot) {
+  return es_read_bit(image->alive, slot);
+}
+
+/* Notes what is wrong; always false. */
+int es_read_wrong(es_Read *read, const char *what, size_t offset) {
+  if (read->image->wrong == NULL) {
+    read->image->wrong = what;
+    read->image->offset = offset;
+  }
+  return 0;
+}
+
+/* The reader's own error becomes the image's. */
+int es_read_failed(es_Read *read) {
+  if (read->r.error == ES_CBOR_NOMEM) read->image->nomem = 1;
+  return es_read_wrong(read, es_cbor_message(read->r.error), read->r.offset);
+}
+
+int es_read_nomem(es_Read *read) {
+  read->image->nomem = 1;
+  return 0;
+}
+
+int es_read_count(es_Read *read, uint32_t top, uint32_t *value,
+                      const char *what) {
+  size_t at = read->r.at;
+  int64_t i;
+  need(read, es_cbor_read_int(&read->r, &i));
+  check(read, i >= 0 && i <= (int64_t)top, what);
+  *value = (uint32_t)i;
+  return 1;
+}
+
+static int word_index(const char *s, size_t n, const char *const *words,
+                      uint32_t count, uint32_t *index) {
+  uint32_t i;
+  for (i = 0; i < count; i++)
+    if (strlen(words[i]) == n && memcmp(words[i], s, n) == 0) {
+      *index = i;
+      return 1;
+    }
+  return 0;
+}
+
+/* [name, type] */
+static int read_field(es_Read *read) {
+  es_ImageField f;
+  size_t at = read->r.at, n;
+  uint64_t two;
+  const char *type;
+  memset(&f, 0, sizeof f);
+  need(read, es_cbor_read_array(&read->r, &two));
+  check(read, two == 2, "a field is not [name, type]");
+  need(read, es_cbor_read_string(&read->r, &f.name, &f.len));
+  at = read->r.at;
+  need(read, es_cbor_read_string(&read->r, &type, &n));
+  check(read, word_index(type, n, es_snapshot_types, ES_SAVED_REF + 1,
+                         &f.type), "an unknown type of a field");
+  room(read, es_buffer_put(read->image->fields, &f, sizeof f));
+  return 1;
+}
+
+static int same_name(const es_ImageField *a, const es_ImageField *b) {
+  return a->len == b->len && memcmp(a->name, b->name, a->len) == 0;
+}
+
+static int read_fields(es_Read *read, es_ImageTrait *t) {
+  size_t at = read->r.at;
+  uint64_t n;
+  uint32_t i, k;
+  need(read, es_cbor_read_array(&read->r, &n));
+  check(read, n <= ES_SLOT_MAX, "too many fields");
+  t->field = (uint32_t)(read->image->fields->len / sizeof(es_ImageField));
+  t->nfields = (uint32_t)n;
+  for (i = 0; i < t->nfields; i++) {
+    at = read->r.at;
+    if (!read_field(read)) return 0;
+    for (k = 0; k < i && i < 1000; k++)
+      check(read, !same_name(es_image_field(read->image, t, i),
+                             es_image_field(read->image, t, k)),
+            "a field occurs twice");
+  }
+  return 1;
+}
+
+/* { kind, name, rows, fields, version } */
+static int read_trait_header(es_Read *read, es_ImageTrait *t) {
+  es_CborReader *r = &read->r;
+  size_t at = r->at, n;
+  uint64_t pairs;
+  const char *kind;
+  uint32_t k;
+  memset(t, 0, sizeof *t);
+  t->offset = at;
+  need(read, es_cbor_read_map(r, &pairs));
+  check(read, pairs == 5, "a trait's header has not its five keys");
+  need(read, es_cbor_read_word(r, "kind"));
+  at = r->at;
+  need(read, es_cbor_read_string(r, &kind, &n));
+  check(read, word_index(kind, n, es_snapshot_kinds, ES_SAVED_KINDS, &k),
+        "an unknown kind of trait");
+  t->kind = (es_SavedKind)k;
+  need(read, es_cbor_read_word(r, "name"));
+  at = r->at;
+  need(read, es_cbor_read_string(r, &t->name, &t->len));
+  check(read, t->len > 0, "a trait has no name");
+  need(read, es_cbor_read_word(r, "rows"));
+  at = r->at;
+  if (!es_read_count(read, UINT32_MAX / 16, &t->rows, "a wrong number of rows"))
+    return 0;
+  check(read, t->rows > 0, "a trait without rows");
+  need(read, es_cbor_read_word(r, "fields"));
+  if (!read_fields(read, t)) return 0;
+  need(read, es_cbor_read_word(r, "version"));
+  return es_read_count(read, INT32_MAX, &t->version, "a wrong version");
+}
+
+static int read_trait_headers(es_Read *read) {
+  es_Image *image = read->image;
+  size_t at = read->r.at;
+  uint64_t n, i;
+  es_ImageTrait t;
+  need(read, es_cbor_read_array(&read->r, &n));
+  for (i = 0; i < n; i++) {
+    at = read->r.at;
+    if (!read_trait_header(read, &t)) return 0;
+    if (image->ntraits > 0) {
+      const es_ImageTrait *p = es_image_trait(image, image->ntraits - 1);
+      check(read, es_document_compare(p->name, p->len, t.name, t.len) < 0,
+            "the traits are out of order, or one occurs twice");
+    }
+    room(read, es_buffer_put(image->traits, &t, sizeof t));
+    image->ntraits++;
+  }
+  return 1;
+}
+
+/* Any value, as the next child of the document's array. */
+int es_read_value(es_Read *read, uint32_t *node) {
+  *node = read->image->values->count;
+  need(read, es_cbor_read_value(&read->r, read->image->values));
+  return 1;
+}
+
+/* { meta?, traits } */
+static int read_header(es_Read *read) {
+  size_t at = read->r.at;
+  uint64_t pairs;
+  need(read, es_cbor_read_map(&read->r, &pairs));
+  check(read, pairs == 1 || pairs == 2, "the header has not its keys");
+  if (pairs == 2) {
+    need(read, es_cbor_read_word(&read->r, "meta"));
+    if (!es_read_value(read, &read->image->meta)) return 0;
+  }
+  need(read, es_cbor_read_word(&read->r, "traits"));
+  return read_trait_headers(read);
+}
+
+/* Reads the frame and the header; the reader then stands in the body. */
+static int read_frame(es_Read *read, size_t *body, size_t *end) {
+  es_CborReader *r = &read->r;
+  size_t at = r->at, header, n;
+  const char *s, *digest;
+  uint64_t five;
+  int64_t version;
+  need(read, es_cbor_read_tag(r, ES_SNAPSHOT_TAG));
+  need(read, es_cbor_read_array(r, &five));
+  check(read, five == 5, "not a snapshot");
+  need(read, es_cbor_read_word(r, ES_SNAPSHOT_NAME));
+  at = r->at;
+  need(read, es_cbor_read_int(r, &version));
+  check(read, version == ES_SNAPSHOT_VERSION,
+        "a version of the format that is not known");
+  header = r->at;
+  if (!read_header(read)) return 0;
+  n = r->at - header;
+  at = r->at;
+  need(read, es_cbor_read_bytes(r, &s, end));
+  *body = (size_t)(s - (const char *)r->bytes);
+  read->image->digest = es_digest(r->bytes + header, n, s, *end);
+  *end += *body;
+  at = r->at;
+  need(read, es_cbor_read_bytes(r, &digest, &n));
+  check(read, n == 8, "a digest of a wrong length");
+  check(read, (uint64_t)es_cbor_int_at((const unsigned char *)digest,
+                                       ES_CBOR_INT64, 0) ==
+                  read->image->digest,
+        "the digest is wrong: the bytes are damaged");
+  at = r->at;
+  check(read, r->at == r->n, "bytes behind the snapshot");
+  return 1;
+}
+
+int es_image_read(es_Image *image, const char *bytes, size_t n, int body) {
+  es_Read read;
+  size_t end;
+  es_Buffer scratch;
+  int ok;
+  read.image = image;
+  es_cbor_reader(&read.r, bytes, n);
+  if (es_document_open(image->values, ES_NODE_ARRAY) != ES_OK)
+    return es_read_nomem(&read);
+  if (!read_frame(&read, &image->body, &end)) return 0;
+  if (!body) return 1;
+  read.r.at = image->body;
+  read.r.n = end;
+  es_buffer_init(&scratch, image->values->alloc);
+  ok = es_read_body(&read, &scratch);
+  es_buffer_free(&scratch);
+  if (ok) es_document_close(image->values);
+  return ok;
+}

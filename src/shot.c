@@ -1,0 +1,669 @@
+/* shot.c - see shot.h */
+#include "shot.h"
+
+#include <string.h>
+
+#include <lauxlib.h>
+
+#include "call.h"
+#include "digest.h"
+#include "guard.h"
+#include "handler.h"
+#include "names.h"
+#include "query.h"
+
+/* One saveSnapshot. It is a userdata, so that an escaped ctx finds it dead. */
+typedef struct es_Shot {
+  es_Op op;
+  const es_ShotOptions *options;
+  unsigned char open;
+  es_Buffer *header, *body;
+  es_Buffer *slots;       /* uint32: the rows of the trait in hand */
+  es_Buffer *rows;        /* uint32: keys of the values (pairs: rows) */
+  es_Buffer *iota;        /* uint32: 1, 2, 3, ... */
+  es_Buffer *path;
+  es_ColumnWriter column;
+  es_CborSink sink;
+  uint64_t *selected;     /* words: who is saved, slot 0 included */
+  uint32_t words;
+  int ctx;                /* stack index of the codecs' context */
+  const es_Entry *entry;  /* in hand, for messages */
+  const es_Field *field;
+} es_Shot;
+
+static int is_selected(const es_Shot *s, uint32_t slot) {
+  return (slot >> 6) < s->words &&
+         ((s->selected[slot >> 6] >> (slot & 63)) & 1);
+}
+
+static uint32_t *numbers(const es_Buffer *b) {
+  return (uint32_t *)(void *)b->data;
+}
+
+static uint32_t length(const es_Buffer *b) {
+  return (uint32_t)(b->len / sizeof(uint32_t));
+}
+
+static void put_number(const es_Shot *s, es_Buffer *b, uint32_t n) {
+  es_try(s->op.L, es_buffer_put(b, &n, sizeof n));
+}
+
+/* Pushes a SerializeError about the entry in hand. [-0, +1] */
+static void push_error(const es_Shot *s, const char *code, uint32_t slot,
+                       const char *reason) {
+  lua_State *L = s->op.L;
+  es_Buffer *b = s->path;
+  b->len = 0;
+  if (s->entry != NULL) {
+    es_try(L, es_document_path_key(b, s->entry->name, s->entry->len));
+    if (s->field != NULL && s->field->name != NULL)
+      es_try(L, es_document_path_key(b, s->field->name, s->field->len));
+  }
+  lua_pushfstring(L, "of the entity in slot %d %s", (int)slot, reason);
+  es_error_at(L, s->op.fn, code, b, "the world", lua_tostring(L, -1));
+  lua_remove(L, -2);
+}
+
+static void fail(const es_Shot *s, const char *code, uint32_t slot,
+                 const char *reason) {
+  push_error(s, code, slot, reason);
+  lua_error(s->op.L);
+}
+
+/* The slot that a reference is saved as, or ES_NO_SLOT. */
+static uint32_t ref_slot(const es_Shot *s, es_Entity e) {
+  uint32_t slot = es_entity_slot(e);
+  if (slot == 0 || !es_entity_is_alive(&s->op.w->entities, e) ||
+      !is_selected(s, slot))
+    return ES_NO_SLOT;
+  return slot;
+}
+
+/* A column of references, as slots; 0 is none. */
+static void save_refs(es_Shot *s, int column) {
+  lua_State *L = s->op.L;
+  const uint32_t *rows = numbers(s->rows), *slots = numbers(s->slots);
+  uint32_t i, n = length(s->rows);
+  s->column.scratch->len = 0;
+  for (i = 0; i < n; i++) {
+    uint32_t slot = 0;
+    lua_rawgeti(L, column, rows[i]);
+    if (!lua_isnil(L, -1) && !es_is_null(L, -1)) {
+      slot = ref_slot(s, es_world_handle(L, -1));
+      if (slot == ES_NO_SLOT && !s->options->null_dangling)
+        fail(s, ES_CODE_DANGLING, slots[i],
+             "refers to an entity that is not saved");
+      if (slot == ES_NO_SLOT) slot = 0;
+    }
+    lua_pop(L, 1);
+    put_number(s, s->column.scratch, slot);
+  }
+  es_try(L, es_column_put_slots(s->body, numbers(s->column.scratch), n));
+}
+
+/* What a script may have written into a column past the checks. */
+static void check_types(const es_Shot *s, int column) {
+  lua_State *L = s->op.L;
+  const uint32_t *rows = numbers(s->rows), *slots = numbers(s->slots);
+  uint32_t i, n = length(s->rows);
+  for (i = 0; i < n; i++) {
+    lua_rawgeti(L, column, rows[i]);
+    if (!es_trait_accepts(L, s->field->type, lua_gettop(L))) {
+      lua_pushfstring(L, "is a %s, the schema has a %s",
+                      es_error_typename(L, lua_gettop(L)),
+                      es_trait_expects(s->field->type));
+      fail(s, ES_CODE_NOT_SERIALIZABLE, slots[i], lua_tostring(L, -1));
+    }
+    lua_pop(L, 1);
+  }
+}
+
+/* A column with the values at 'keys'. */
+static void save_column(es_Shot *s, int column, const uint32_t *keys) {
+  uint32_t at = 0;
+  const char *wrong =
+      es_column_write(&s->column, column, keys, length(s->rows), &at);
+  if (wrong != NULL)
+    fail(s, ES_CODE_NOT_SERIALIZABLE, numbers(s->slots)[at], wrong);
+}
+
+static void save_fields(es_Shot *s, const es_Entry *e) {
+  const es_Trait *t = e->store->trait;
+  uint32_t i;
+  es_try(s->op.L, es_cbor_put_head(s->body, ES_CBOR_ARRAY, t->nfields));
+  for (i = 0; i < t->nfields; i++) {
+    int column;
+    s->field = &t->fields[i];
+    es_store_push_column(&s->op, e->store, i);
+    column = lua_gettop(s->op.L);
+    if (es_entry_is_ref(e, i)) {
+      save_refs(s, column);
+    } else {
+      check_types(s, column);
+      save_column(s, column, numbers(s->rows));
+    }
+    lua_pop(s->op.L, 1);
+  }
+  s->field = NULL;
+}
+
+/* Errors of ours and full memory go on, all else becomes a cause. */
+static void raise_codec_error(const es_Shot *s, int status, uint32_t slot) {
+  lua_State *L = s->op.L;
+  if (status == LUA_ERRMEM || es_error_is_serialize(L, s->op.w->state, -1))
+    lua_error(L);
+  push_error(s, ES_CODE_CODEC, slot, "cannot be saved: toJSON failed");
+  lua_insert(L, -2);
+  lua_setfield(L, -2, "cause");
+  lua_error(L);
+}
+
+/* Pushes what the codec makes of the value of one slot. [-0, +1] */
+static void push_encoded(es_Shot *s, const es_Entry *e, uint32_t slot) {
+  lua_State *L = s->op.L;
+  int status;
+  lua_rawgeti(L, s->op.anchors, e->anchor + ES_ENTRY_TOJSON);
+  es_store_push_value(&s->op, e->store, slot);
+  lua_pushvalue(L, s->ctx);
+  s->op.w->busy++;
+  status = es_call(L, 2, 1, "a codec");
+  s->op.w->busy--;
+  if (status != LUA_OK) raise_codec_error(s, status, slot);
+  if (lua_isnil(L, -1)) fail(s, ES_CODE_CODEC, slot, "toJSON returned nil");
+}
+
+/* One column with what the codec makes of all values. */
+static void save_encoded(es_Shot *s, const es_Entry *e) {
+  lua_State *L = s->op.L;
+  uint32_t i, n = length(s->slots);
+  lua_createtable(L, (int)n, 0);
+  for (i = 0; i < n; i++) {
+    push_encoded(s, e, numbers(s->slots)[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  while (length(s->iota) < n) put_number(s, s->iota, length(s->iota) + 1);
+  es_try(L, es_cbor_put_head(s->body, ES_CBOR_ARRAY, 1));
+  save_column(s, lua_gettop(L), numbers(s->iota));
+  lua_pop(L, 1);
+}
+
+/* Lists the slots that have the trait and are saved. */
+static void list_slots(es_Shot *s, const es_Store *store) {
+  uint32_t k;
+  uint64_t word;
+  s->slots->len = s->rows->len = 0;
+  for (k = 0; k < store->has.n && k < s->words; k++)
+    for (word = store->has.words[k] & s->selected[k]; word != 0;
+         word &= word - 1)
+      put_number(s, s->slots, k * 64 + es_bits_lowest(word));
+}
+
+/* Lists the pairs: sources in 'slots', data rows in 'rows'. */
+static void list_pairs(es_Shot *s, const es_Store *store, es_Buffer *targets) {
+  const es_Pairs *p = &store->pairs;
+  uint32_t i, n, row;
+  es_Buffer *sources = s->column.scratch;
+  list_slots(s, store);
+  n = length(s->slots);
+  sources->len = 0;
+  for (i = 0; i < n; i++)
+    for (row = es_pairs_first(p, numbers(s->slots)[i]); row != 0;
+         row = es_pairs_next(p, row)) {
+      uint32_t target = p->rows[row].target;
+      if (!is_selected(s, target)) {
+        if (s->options->null_dangling) continue;
+        fail(s, ES_CODE_DANGLING, p->rows[row].source,
+             "points at an entity that is not saved");
+      }
+      put_number(s, sources, p->rows[row].source);
+      put_number(s, s->rows, row);
+      put_number(s, targets, target);
+    }
+  s->slots->len = 0;
+  es_try(s->op.L, es_buffer_put(s->slots, sources->data, sources->len));
+}
+
+static es_SavedKind saved_kind(const es_Trait *t) {
+  return (es_SavedKind)((int)t->kind + (t->relation ? 3 : 0));
+}
+
+/* True when the values are not saved, only who has the trait. */
+static int without_values(const es_Entry *e) {
+  return e->transient == ES_TRANSIENT_DEFAULT ||
+         e->store->trait->kind == ES_TAG;
+}
+
+static es_Status put_fields(es_Buffer *b, const es_Entry *e) {
+  const es_Trait *t = e->store->trait;
+  uint32_t i, n = without_values(e) || t->kind != ES_SOA ? 0 : t->nfields;
+  es_Status status = es_cbor_put_head(b, ES_CBOR_ARRAY, n);
+  for (i = 0; i < n && status == ES_OK; i++) {
+    int type = es_entry_is_ref(e, i) ? ES_SAVED_REF : (int)t->fields[i].type;
+    status = es_cbor_put_head(b, ES_CBOR_ARRAY, 2);
+    if (status == ES_OK)
+      status = es_cbor_put_string(b, t->fields[i].name, t->fields[i].len);
+    if (status == ES_OK) status = es_put_word(b, es_snapshot_types[type]);
+  }
+  return status;
+}
+
+/* { kind, name, rows, fields, version }, keys by length and bytes. */
+static es_Status put_trait_header(es_Buffer *b, const es_Entry *e,
+                                  uint32_t rows, lua_Integer version) {
+  es_Status status = es_cbor_put_head(b, ES_CBOR_MAP, 5);
+  if (status == ES_OK) status = es_put_word(b, "kind");
+  if (status == ES_OK)
+    status = es_put_word(b, es_snapshot_kinds[saved_kind(e->store->trait)]);
+  if (status == ES_OK) status = es_put_word(b, "name");
+  if (status == ES_OK) status = es_cbor_put_string(b, e->name, e->len);
+  if (status == ES_OK) status = es_put_word(b, "rows");
+  if (status == ES_OK) status = es_cbor_put_int(b, rows);
+  if (status == ES_OK) status = es_put_word(b, "fields");
+  if (status == ES_OK) status = put_fields(b, e);
+  if (status == ES_OK) status = es_put_word(b, "version");
+  return status == ES_OK ? es_cbor_put_int(b, version) : status;
+}
+
+/* [set, [column, ...]] of a trait, [sources, targets, [column, ...]] else. */
+static void save_entry(es_Shot *s, const es_Entry *e) {
+  lua_State *L = s->op.L;
+  uint32_t n = length(s->slots);
+  s->entry = e;
+  if (!e->store->trait->relation) {
+    es_try(L, es_cbor_put_head(s->body, ES_CBOR_ARRAY, 2));
+    es_try(L, es_set_write(s->body, numbers(s->slots), n));
+    s->rows->len = 0;
+    es_try(L, es_buffer_put(s->rows, s->slots->data, s->slots->len));
+  }
+  if (without_values(e)) es_try(L, es_cbor_put_head(s->body, ES_CBOR_ARRAY, 0));
+  else if (e->codec) save_encoded(s, e);
+  else save_fields(s, e);
+  s->entry = NULL;
+}
+
+static void save_relation(es_Shot *s, const es_Entry *e,
+                          const es_Buffer *targets) {
+  lua_State *L = s->op.L;
+  uint32_t n = length(s->slots);
+  es_try(L, es_cbor_put_head(s->body, ES_CBOR_ARRAY, 3));
+  es_try(L, es_column_put_slots(s->body, numbers(s->slots), n));
+  es_try(L, es_column_put_slots(s->body, numbers(targets), n));
+  save_entry(s, e);
+}
+
+/* Whether an entry's turn is now, and it is saved at all. */
+static int is_due(const es_Entry *e, int relations) {
+  return e->store->trait->relation == relations &&
+         e->transient != ES_TRANSIENT && e->store->count > 0;
+}
+
+/* All entries in bytewise order of names; rows tell what is empty. */
+static uint32_t save_entries(es_Shot *s, int relations, es_Buffer *targets) {
+  const es_Registry *r = &s->op.w->registry;
+  uint32_t i, saved = 0;
+  for (i = 0; i < r->n; i++) {
+    const es_Entry *e = &r->entries[r->sorted[i]];
+    if (!is_due(e, relations)) continue;
+    targets->len = 0;
+    s->entry = e;
+    if (relations) list_pairs(s, e->store, targets);
+    else list_slots(s, e->store);
+    if (s->slots->len == 0) continue;
+    saved++;
+    if (relations) save_relation(s, e, targets);
+    else save_entry(s, e);
+  }
+  s->entry = NULL;
+  return saved;
+}
+
+/* The header's list of all entries that have rows. */
+static void save_headers(es_Shot *s, es_Buffer *list, uint32_t *count,
+                         es_Buffer *targets) {
+  const es_Registry *r = &s->op.w->registry;
+  uint32_t i;
+  for (i = 0; i < r->n; i++) {
+    const es_Entry *e = &r->entries[r->sorted[i]];
+    int relation = e->store->trait->relation;
+    if (!is_due(e, relation)) continue;
+    targets->len = 0;
+    s->entry = e;
+    if (relation) list_pairs(s, e->store, targets);
+    else list_slots(s, e->store);
+    if (s->slots->len == 0) continue;
+    ++*count;
+    es_try(s->op.L, put_trait_header(list, e, length(s->slots),
+                                     es_entry_version(&s->op, e)));
+  }
+  s->entry = NULL;
+}
+
+/* Generations since the world began; what is not saved has died. */
+static void save_generations(es_Shot *s) {
+  const es_Entities *x = &s->op.w->entities;
+  uint32_t slot;
+  s->rows->len = 0;
+  for (slot = 0; slot < x->known; slot++) {
+    uint32_t gen = x->generation[slot];
+    if (es_bitset_test(&x->alive, slot) && !is_selected(s, slot)) gen++;
+    put_number(s, s->rows,
+               gen >= ES_RETIRED ? ES_RETIRED : gen - x->base);
+  }
+  es_try(s->op.L,
+         es_column_put_counts(s->body, numbers(s->rows), x->known));
+}
+
+/* The slots to reuse, the next one last; what is not saved comes last. */
+static void save_free(es_Shot *s) {
+  const es_Entities *x = &s->op.w->entities;
+  uint32_t slot, i;
+  s->rows->len = 0;
+  for (slot = x->used; slot-- > 1;)
+    if (es_bitset_test(&x->alive, slot) && !is_selected(s, slot) &&
+        x->generation[slot] < ES_GENERATION_MAX)
+      put_number(s, s->rows, slot);
+  for (i = 0; i < x->nfree; i++) put_number(s, s->rows, x->free[i]);
+  es_try(s->op.L,
+         es_column_put_slots(s->body, numbers(s->rows), length(s->rows)));
+}
+
+/* The set of saved slots (without 0) that 'all' admits; NULL: all. */
+static void save_set(es_Shot *s, const es_Bitset *all) {
+  uint32_t k;
+  s->slots->len = 0;
+  for (k = 0; k < s->words; k++) {
+    uint64_t word = s->selected[k];
+    if (all != NULL) word &= es_bitset_word(all, k);
+    if (k == 0) word &= ~(uint64_t)1;
+    for (; word != 0; word &= word - 1)
+      put_number(s, s->slots, k * 64 + es_bits_lowest(word));
+  }
+  es_try(s->op.L,
+         es_set_write(s->body, numbers(s->slots), length(s->slots)));
+}
+
+/* { free, used, alive, excluded, generations } */
+static void save_entities(es_Shot *s) {
+  lua_State *L = s->op.L;
+  es_try(L, es_cbor_put_head(s->body, ES_CBOR_MAP, 5));
+  es_try(L, es_put_word(s->body, "free"));
+  save_free(s);
+  es_try(L, es_put_word(s->body, "used"));
+  es_try(L, es_cbor_put_int(s->body, s->op.w->entities.used));
+  es_try(L, es_put_word(s->body, "alive"));
+  save_set(s, NULL);
+  es_try(L, es_put_word(s->body, "excluded"));
+  save_set(s, &s->op.w->excluded->has);
+  es_try(L, es_put_word(s->body, "generations"));
+  save_generations(s);
+}
+
+/* Any value at 'idx' into the buffer. */
+static void save_value(es_Shot *s, es_Buffer *out, int idx,
+                       const char *what) {
+  const char *wrong;
+  s->sink.out = out;
+  wrong = es_luadoc_emit(s->column.walk, idx);
+  s->sink.out = s->body;
+  if (wrong == NULL) return;
+  s->path->len = 0;
+  es_try(s->op.L, es_luadoc_path(s->column.walk, s->path));
+  es_error_at(s->op.L, s->op.fn, ES_CODE_NOT_SERIALIZABLE, s->path, what,
+              wrong);
+  lua_error(s->op.L);
+}
+
+/* Handlers' and custom data: the table on top. [-1, +0] */
+static void save_data(es_Shot *s) {
+  es_try(s->op.L, es_put_word(s->body, "data"));
+  save_value(s, s->body, lua_gettop(s->op.L), "data");
+  lua_pop(s->op.L, 1);
+}
+
+static void save_header(es_Shot *s, es_Buffer *list, es_Buffer *targets) {
+  lua_State *L = s->op.L;
+  uint32_t count = 0;
+  int meta = s->options->meta != 0;
+  es_try(L, es_cbor_put_head(s->header, ES_CBOR_MAP, meta ? 2 : 1));
+  if (meta) {
+    es_try(L, es_put_word(s->header, "meta"));
+    save_value(s, s->header, s->options->meta, "meta");
+  }
+  es_try(L, es_put_word(s->header, "traits"));
+  save_headers(s, list, &count, targets);
+  es_try(L, es_cbor_put_head(s->header, ES_CBOR_ARRAY, count));
+  es_try(L, es_buffer_put(s->header, list->data, list->len));
+}
+
+/* { data, traits, entities, relations }; counts come before contents. */
+static void save_body(es_Shot *s, es_Buffer *part, es_Buffer *targets) {
+  lua_State *L = s->op.L;
+  es_Buffer *body = s->body;
+  uint32_t traits, relations;
+  es_try(L, es_cbor_put_head(body, ES_CBOR_MAP, 4));
+  save_data(s);
+  s->body = s->column.out = s->sink.out = part;
+  part->len = 0;
+  traits = save_entries(s, 0, targets);
+  es_try(L, es_put_word(body, "traits"));
+  es_try(L, es_cbor_put_head(body, ES_CBOR_ARRAY, traits));
+  es_try(L, es_buffer_put(body, part->data, part->len));
+  part->len = 0;
+  es_try(L, es_put_word(part, "entities"));
+  save_entities(s);
+  es_try(L, es_buffer_put(body, part->data, part->len));
+  part->len = 0;
+  relations = save_entries(s, 1, targets);
+  es_try(L, es_put_word(body, "relations"));
+  es_try(L, es_cbor_put_head(body, ES_CBOR_ARRAY, relations));
+  es_try(L, es_buffer_put(body, part->data, part->len));
+  s->body = body;
+}
+
+/* Takes out of the selection all that carry the trait at 'idx'. */
+static void exclude(es_Shot *s, int idx) {
+  lua_State *L = s->op.L;
+  const es_Trait *t = es_trait_test(L, s->op.w->state, idx);
+  const es_Store *store;
+  uint32_t k;
+  if (t == NULL)
+    es_error(L, s->op.fn, "exclude: trait expected, got %s",
+             es_error_typename(L, idx));
+  store = es_store_find(s->op.w, t);
+  for (k = 0; store != NULL && k < s->words; k++)
+    s->selected[k] &= ~es_bitset_word(&store->has, k);
+  s->selected[0] |= 1;
+}
+
+static void exclude_list(es_Shot *s, int list) {
+  lua_Integer i, n = (lua_Integer)lua_rawlen(s->op.L, list);
+  for (i = 1; i <= n; i++) {
+    lua_rawgeti(s->op.L, list, i);
+    exclude(s, lua_gettop(s->op.L));
+    lua_pop(s->op.L, 1);
+  }
+}
+
+/* Keeps the entities for which the function at 'fn' is true. */
+static void filter_function(es_Shot *s, int fn) {
+  lua_State *L = s->op.L;
+  const es_Entities *x = &s->op.w->entities;
+  uint32_t slot;
+  for (slot = es_bitset_next(&x->alive, 1); slot != ES_NO_SLOT;
+       slot = es_bitset_next(&x->alive, slot + 1)) {
+    int status;
+    lua_pushvalue(L, fn);
+    es_world_push(L, es_entity_handle(x, slot));
+    s->op.w->busy++;
+    status = es_call(L, 1, 1, "a filter");
+    s->op.w->busy--;
+    if (status != LUA_OK) lua_error(L);
+    if (!lua_toboolean(L, -1))
+      s->selected[slot >> 6] &= ~((uint64_t)1 << (slot & 63));
+    lua_pop(L, 1);
+  }
+}
+
+static void filter_terms(es_Shot *s, int list) {
+  uint32_t n, k;
+  const es_Query *q = es_query_get(&s->op, list, list);
+  const uint64_t *words = es_query_words(&s->op, q, &n);
+  for (k = 0; k < s->words; k++) s->selected[k] &= k < n ? words[k] : 0;
+  s->selected[0] |= 1;
+  lua_pop(s->op.L, 2);
+}
+
+/* Who is saved; slot 0 stands for the world entity. [-0, +1] */
+static void select_entities(es_Shot *s) {
+  const es_Entities *x = &s->op.w->entities;
+  s->words = (x->known + 63) / 64;
+  s->selected =
+      lua_newuserdatauv(s->op.L, s->words * sizeof *s->selected, 0);
+  memcpy(s->selected, x->alive.words, s->words * sizeof *s->selected);
+  if (s->options->filter != 0) {
+    if (lua_isfunction(s->op.L, s->options->filter))
+      filter_function(s, s->options->filter);
+    else
+      filter_terms(s, s->options->filter);
+  }
+  if (s->options->exclude != 0) exclude_list(s, s->options->exclude);
+}
+
+/* Every trait of what is saved must be registered or ignored. */
+static void check_registered(es_Shot *s) {
+  const es_World *w = s->op.w;
+  uint32_t i;
+  for (i = 0; i < w->nstores; i++) {
+    const es_Store *store = w->stores[i];
+    if (store->count == 0 || store->entry >= 0 || store->ignored ||
+        store == w->excluded)
+      continue;
+    list_slots(s, store);
+    if (s->slots->len == 0) continue;
+    es_store_push_unregistered(&s->op, store);
+    push_error(s, ES_CODE_UNREGISTERED, numbers(s->slots)[0],
+               lua_tostring(s->op.L, -1));
+    lua_error(s->op.L);
+  }
+}
+
+/* ctx.ref(entity): its slot; upvalues: 1 state, 2 the shot. */
+static int ctx_ref(lua_State *L) {
+  const es_Shot *s = lua_touserdata(L, lua_upvalueindex(2));
+  uint32_t slot;
+  if (!s->open)
+    return es_error(L, "ref", "the save that this context is for is over");
+  slot = ref_slot(s, es_world_handle(L, 1));
+  if (slot == ES_NO_SLOT && s->options->null_dangling) {
+    lua_pushlightuserdata(L, NULL);
+    return 1;
+  }
+  if (slot == ES_NO_SLOT) {
+    es_Shot here = *s;
+    here.op.L = L;
+    push_error(&here, ES_CODE_DANGLING, 0,
+               "asks ctx.ref for an entity that is not saved");
+    return lua_error(L);
+  }
+  lua_pushinteger(L, slot);
+  return 1;
+}
+
+/* ctx.exclude(trait): its carriers are derived, they are not saved. */
+static int ctx_exclude(lua_State *L) {
+  es_Shot *s = lua_touserdata(L, lua_upvalueindex(2));
+  es_Shot here;
+  if (!s->open)
+    return es_error(L, "exclude", "the save that this is for is over");
+  here = *s;   /* shares the selection */
+  here.op.L = L;
+  here.op.fn = "exclude";
+  lua_settop(L, 1);
+  exclude(&here, 1);
+  return 0;
+}
+
+static void push_ctx(es_Shot *s, int shot) {
+  lua_State *L = s->op.L;
+  lua_createtable(L, 0, 2);
+  s->ctx = lua_gettop(L);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushvalue(L, shot);
+  lua_pushcclosure(L, ctx_ref, 2);
+  lua_setfield(L, s->ctx, "ref");
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushvalue(L, shot);
+  lua_pushcclosure(L, ctx_exclude, 2);
+  lua_setfield(L, s->ctx, "exclude");
+}
+
+static void make_buffers(es_Shot *s) {
+  lua_State *L = s->op.L;
+  s->header = es_guard_buffer(L);
+  s->body = es_guard_buffer(L);
+  s->slots = es_guard_buffer(L);
+  s->rows = es_guard_buffer(L);
+  s->iota = es_guard_buffer(L);
+  s->path = es_guard_buffer(L);
+  s->column.L = L;
+  s->column.out = s->body;
+  s->column.scratch = es_guard_buffer(L);
+  es_sink_cbor(&s->sink, s->body);
+  s->column.walk = es_luadoc_walk(L, s->op.w->state, &s->sink.sink);
+  s->column.walk->exact = 1;
+}
+
+/* Runs protected: 1 the world, 2 the anchors, 3 the shot, 4.. options. */
+static int run(lua_State *L) {
+  es_Shot *s = lua_touserdata(L, 3);
+  es_Buffer *out = lua_touserdata(L, 4), *part, *targets;
+  s->op.L = L;
+  s->op.world = 1;
+  s->op.anchors = 2;
+  luaL_checkstack(L, 3 * LUA_MINSTACK, s->op.fn);
+  make_buffers(s);
+  part = es_guard_buffer(L);
+  targets = es_guard_buffer(L);
+  push_ctx(s, 3);
+  select_entities(s);
+  es_handler_save_all(&s->op, s->ctx, s->options->data);   /* data table */
+  check_registered(s);
+  save_header(s, part, targets);
+  save_body(s, part, targets);
+  es_try(L, es_snapshot_frame(out, s->header, s->body));
+  return 0;
+}
+
+void es_shot_take(const es_Op *op, const es_ShotOptions *options,
+                  es_Buffer *out) {
+  lua_State *L = op->L;
+  es_ShotOptions moved = *options;
+  es_Shot *s = lua_newuserdatauv(L, sizeof *s, 0);
+  const int given[4] = {options->filter, options->exclude, options->meta,
+                        options->data};
+  int i, status;
+  memset(s, 0, sizeof *s);
+  s->op = *op;
+  s->options = &moved;
+  s->open = 1;
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushcclosure(L, run, 1);
+  lua_pushvalue(L, op->world);
+  lua_pushvalue(L, op->anchors);
+  lua_pushvalue(L, -4);
+  lua_pushlightuserdata(L, out);
+  for (i = 0; i < 4; i++) {   /* the options at 5..8 of the callee */
+    if (given[i] != 0) lua_pushvalue(L, given[i]);
+    else lua_pushnil(L);
+  }
+  moved.filter = options->filter != 0 ? 5 : 0;
+  moved.exclude = options->exclude != 0 ? 6 : 0;
+  moved.meta = options->meta != 0 ? 7 : 0;
+  moved.data = options->data != 0 ? 8 : 0;
+  op->w->readonly++;
+  status = lua_pcall(L, 8, 0, 0);
+  op->w->readonly--;
+  s->open = 0;
+  if (status != LUA_OK) lua_error(L);
+  lua_pop(L, 1);
+}
