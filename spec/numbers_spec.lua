@@ -1,5 +1,5 @@
--- Numbers in texts and worlds: subtypes and bits survive every exact route. ECSSER_NUMBERS sets how
--- many random doubles are tried.
+-- Numbers in texts and worlds: subtypes and bits survive every exact route. ECSSER_OPS limits how
+-- many random numbers are tried, ECSSER_SEED sets others.
 
 local cjson = require "cjson"
 local ecs = require "ecsser"
@@ -7,7 +7,14 @@ local deep = require "spec.support.deep"
 local random = require "spec.support.random"
 local ser = require "spec.support.ser"
 
-local COUNT = math.tointeger(tonumber(os.getenv "ECSSER_NUMBERS" or "")) or 300000
+local SEED <const> = math.tointeger(tonumber(os.getenv "ECSSER_SEED" or "")) or 20260101
+local MOST <const> = math.tointeger(tonumber(os.getenv "ECSSER_OPS" or "")) or math.maxinteger
+
+-- Calls body(rng) so many times. The failures tell the number that is wrong.
+local function bulk(count, body)
+  local rng = random.new(SEED)
+  for _ = 1, math.min(count, MOST) do body(rng) end
+end
 
 local function bits(x)
   return (string.unpack("<i8", string.pack("<d", x)))
@@ -91,11 +98,9 @@ describe("integers", function()
       end
       power = power * 10
     end
-    random.rounds(1, function(rng)
-      for _ = 1, 50000 do
-        check(rng:bits() >> rng:int(0, 63))
-        check(rng:bits())
-      end
+    bulk(50000, function(rng)
+      check(rng:bits() >> rng:int(0, 63))
+      check(rng:bits())
     end)
   end)
 
@@ -110,13 +115,11 @@ describe("integers", function()
       assert.equal("float", math.type(got))
       assert.equal(bits(x), bits(got), text)
     end
-    random.rounds(1, function(rng)
-      for _ = 1, 5000 do
-        local text = { tostring(rng:int(1, 9)) }
-        for i = 2, rng:int(20, 40) do text[i] = tostring(rng:int(0, 9)) end
-        text = table.concat(text)
-        assert.equal(bits(tonumber(text .. ".0")), bits(ecs.decode(text)), text)
-      end
+    bulk(5000, function(rng)
+      local text = { tostring(rng:int(1, 9)) }
+      for i = 2, rng:int(20, 40) do text[i] = tostring(rng:int(0, 9)) end
+      text = table.concat(text)
+      assert.equal(bits(tonumber(text .. ".0")), bits(ecs.decode(text)), text)
     end)
   end)
 end)
@@ -184,36 +187,33 @@ describe("floats", function()
   end)
 
   it("of random bits, in lists", function()
-    random.rounds(1, function(rng)
-      local done = 0
-      while done < COUNT do
-        local list = {}
-        for _ = 1, 1000 do
-          local x = fromBits(rng:bits())
-          if finite(x) then list[#list + 1] = x end
-        end
-        local text = ecs.encode(list)
-        local back = ecs.decode(text)
-        assert.equal(#list, #back)
-        assert.is_nil(text:find "[%[,]%-?%d+[,%]]", "a float is written as an integer")
-        for i, x in ipairs(list) do
-          local y = back[i]
-          if x ~= y or math.type(y) ~= "float" or x == 0 and 1 / x ~= 1 / y then
-            error(("%a became %a"):format(x, y))
-          end
-        end
-        done = done + #list
+    local done = 0
+    bulk(300, function(rng)
+      local list = {}
+      for _ = 1, 1000 do
+        local x = fromBits(rng:bits())
+        if finite(x) then list[#list + 1] = x end
       end
+      local text = ecs.encode(list)
+      local back = ecs.decode(text)
+      assert.equal(#list, #back)
+      assert.is_nil(text:find "[%[,]%-?%d+[,%]]", "a float is written as an integer")
+      for i, x in ipairs(list) do
+        local y = back[i]
+        if x ~= y or math.type(y) ~= "float" or x == 0 and 1 / x ~= 1 / y then
+          error(("%a became %a"):format(x, y))
+        end
+      end
+      done = done + #list
     end)
+    assert.is_true(done >= 200000 or MOST < 300)
   end)
 
   it("of random bits are as short as can be", function()
-    random.rounds(1, function(rng)
-      for _ = 1, 5000 do
-        local x = fromBits(rng:bits())
-        if finite(x) then checkShortest(x) end
-        checkShortest(rng:int(-10^9 | 0, 10^9 | 0) / 10.0 ^ rng:int(0, 12))
-      end
+    bulk(5000, function(rng)
+      local x = fromBits(rng:bits())
+      if finite(x) then checkShortest(x) end
+      checkShortest(rng:int(-10^9 | 0, 10^9 | 0) / 10.0 ^ rng:int(0, 12))
     end)
   end)
 
@@ -230,36 +230,32 @@ describe("floats", function()
     } do
       assert.equal(bits(tonumber(text)), bits(ecs.decode(text)), text)
     end
-    random.rounds(1, function(rng)
-      for _ = 1, 20000 do
-        local parts = { rng:int(0, 9), "." }
-        for i = 3, rng:int(3, rng:chance(3) and 800 or 25) do parts[i] = rng:int(0, 9) end
-        parts[#parts + 1] = "e" .. rng:int(-330, 300)
-        local text = table.concat(parts)
-        local x = tonumber(text)
-        if finite(x) and bits(ecs.decode(text)) ~= bits(x) then
-          error(("%s is read as %a, not %a"):format(text, ecs.decode(text), x))
-        end
+    bulk(20000, function(rng)
+      local parts = { rng:int(0, 9), "." }
+      for i = 3, rng:int(3, rng:chance(3) and 800 or 25) do parts[i] = rng:int(0, 9) end
+      parts[#parts + 1] = "e" .. rng:int(-330, 300)
+      local text = table.concat(parts)
+      local x = tonumber(text)
+      if finite(x) and bits(ecs.decode(text)) ~= bits(x) then
+        error(("%s is read as %a, not %a"):format(text, ecs.decode(text), x))
       end
     end)
   end)
 
   it("halfway between two floats go to the even one", function()
-    random.rounds(1, function(rng)
-      for _ = 1, 5000 do
-        -- An odd integer of 54 bits lies between two floats, so do its multiples by powers of two.
-        local half = (1 << 53) | (rng:bits() & ((1 << 53) - 1)) | 1
-        local down, up = (half - 1) + 0.0, (half + 1) + 0.0
-        local even = bits(down) & 1 == 0 and down or up
-        local k = rng:int(0, 9)
-        for text, x in pairs {
-          [half .. ".0"] = even, [half .. "0e-1"] = even, [(half << k) .. ".0"] = even * 2.0 ^ k,
-          [(half - 1) .. ".99999999999999999999999"] = down,
-          [half .. ".00000000000000000000000001"] = up,
-        } do
-          if bits(ecs.decode(text)) ~= bits(x) then
-            error(("%s is read as %a, not %a"):format(text, ecs.decode(text), x))
-          end
+    bulk(5000, function(rng)
+      -- An odd integer of 54 bits lies between two floats, so do its multiples by powers of two.
+      local half = (1 << 53) | (rng:bits() & ((1 << 53) - 1)) | 1
+      local down, up = (half - 1) + 0.0, (half + 1) + 0.0
+      local even = bits(down) & 1 == 0 and down or up
+      local k = rng:int(0, 9)
+      for text, x in pairs {
+        [half .. ".0"] = even, [half .. "0e-1"] = even, [(half << k) .. ".0"] = even * 2.0 ^ k,
+        [(half - 1) .. ".99999999999999999999999"] = down,
+        [half .. ".00000000000000000000000001"] = up,
+      } do
+        if bits(ecs.decode(text)) ~= bits(x) then
+          error(("%s is read as %a, not %a"):format(text, ecs.decode(text), x))
         end
       end
     end)

@@ -188,6 +188,27 @@ describe("columns", function()
     assert.is_true(world:has(e, Note))
   end)
 
+  it("may be given a value of a wrong type; save refuses it, as set and restore do", function()
+    local e = world:spawn(Position)
+    ecs.registerTraits(world, { Position = Position })
+    assert.equal(1, #ecs.saveWorld(world).entities)
+    world:column(Position, "x")[util.slot(e)] = "far"
+    local ok, err = pcall(ecs.saveWorld, world)
+    assert.is_false(ok)
+    assert.is_true(ecs.isSerializeError(err))
+    assert.equal("not-serializable", err.code)
+    fails("set", "x", function() world:set(e, Position, "x", "far") end)
+    local fresh <close> = ecs.createWorld()
+    ecs.registerTraits(fresh, { Position = Position })
+    local record = { tags = {}, traits = { Position = { x = "far", y = 0.0 } }, pairs = {} }
+    ok, err = pcall(ecs.restoreWorld, fresh, {
+      format = "ecs-serialize", version = 1, entities = { record },
+      world = { tags = {}, traits = {} },
+    })
+    assert.is_false(ok)
+    assert.equal("malformed", err.code)
+  end)
+
   it("are of one world", function()
     local other <close> = ecs.createWorld()
     local x, y = world:column(Position, "x"), other:column(Position, "x")

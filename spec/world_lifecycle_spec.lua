@@ -87,6 +87,15 @@ describe("reset", function()
     for _, value in ipairs(values) do assert.same({ 1, 2, 3 }, value) end
   end)
 
+  it("keeps the registrations", function()
+    ecs.registerTraits(world, { Value = V })
+    world:spawn(V { n = 1 })
+    world:reset()
+    assert.equal("Value", ecs.getTraitName(world, V))
+    world:spawn(V { n = 2 })
+    assert.same({ n = 2 }, ecs.saveWorld(world).entities[1].traits.Value)
+  end)
+
   it("of an empty world changes nothing", function()
     world:reset()
     world:reset()

@@ -123,6 +123,37 @@ describe("queries", function()
     util.checkInvariants(world, { A })
   end)
 
+  it("have an order that tells nothing of the history", function()
+    local other <close> = ecs.createWorld()
+    for i = 1, 20 do world:spawn(A, V { n = i }) end
+    local list = {}
+    for i = 1, 30 do list[i] = other:spawn() end
+    for i = 30, 21, -1 do other:destroy(list[i]) end
+    for i = 20, 1, -1 do other:add(list[i], V { n = i }) end
+    for i = 3, 20, 4 do other:destroy(list[i]) end
+    for _ = 3, 20, 4 do
+      local e = other:spawn(V)
+      other:set(e, V, "n", util.slot(e))
+    end
+    for _, e in ipairs(other:query()) do
+      if util.slot(e) % 3 == 0 then other:add(e, A) other:remove(e, A) end
+    end
+    for i = 1, 20 do
+      local e = other:query()[21 - i]
+      other:add(e, A)
+    end
+    local function order(w)
+      local slots = {}
+      for e, value in w:each(A, V) do
+        slots[#slots + 1] = util.slot(e)
+        assert.equal(util.slot(e), value.n)
+      end
+      return slots
+    end
+    assert.same(order(world), order(other))
+    assert.same((world:slots(A)), (other:slots(A)))
+  end)
+
   it("find all of many", function()
     local expected = { a = {}, av = {}, notB = {} }
     for i = 1, 3000 do

@@ -1,47 +1,45 @@
 /* guard.c - see guard.h */
 #include "guard.h"
 
-#include "document.h"
+#include <stddef.h>
+#include <string.h>
 
-typedef enum es_GuardKind { GUARD_NONE, GUARD_BUFFER, GUARD_DOCUMENT }
-    es_GuardKind;
-
-typedef struct es_Guard {
-  es_GuardKind kind;
-  union {
-    es_Buffer buffer;
-    es_Document document;
-  } u;
+/* The payload follows, aligned for anything. */
+typedef union es_Guard {
+  es_GuardFree release;   /* NULL: it owns nothing any more */
+  max_align_t align;
 } es_Guard;
 
-/* The metatable comes while the guard owns nothing. */
-static es_Guard *new_guard(lua_State *L) {
-  es_Guard *g = lua_newuserdatauv(L, sizeof *g, 0);
-  g->kind = GUARD_NONE;
+/* The metatable comes when the payload is in order. */
+void *es_guard_new(lua_State *L, size_t size, es_GuardFree release) {
+  es_Guard *g = lua_newuserdatauv(L, sizeof *g + size, 0);
+  memset(g, 0, sizeof *g + size);
+  g->release = release;
   es_state_push(L, ES_SHARED_GUARD);
   lua_setmetatable(L, -2);
-  return g;
+  return g + 1;
 }
 
+static void free_buffer(void *payload) { es_buffer_free(payload); }
+
+static void free_document(void *payload) { es_document_free(payload); }
+
 es_Buffer *es_guard_buffer(lua_State *L) {
-  es_Guard *g = new_guard(L);
-  es_buffer_init(&g->u.buffer, es_state_alloc(L));
-  g->kind = GUARD_BUFFER;
-  return &g->u.buffer;
+  es_Buffer *b = es_guard_new(L, sizeof *b, free_buffer);
+  es_buffer_init(b, es_state_alloc(L));
+  return b;
 }
 
 es_Document *es_guard_document(lua_State *L) {
-  es_Guard *g = new_guard(L);
-  es_document_init(&g->u.document, es_state_alloc(L));
-  g->kind = GUARD_DOCUMENT;
-  return &g->u.document;
+  es_Document *d = es_guard_new(L, sizeof *d, free_document);
+  es_document_init(d, es_state_alloc(L));
+  return d;
 }
 
 void es_guard_release(lua_State *L, int idx) {
   es_Guard *g = lua_touserdata(L, idx);
-  if (g->kind == GUARD_BUFFER) es_buffer_free(&g->u.buffer);
-  else if (g->kind == GUARD_DOCUMENT) es_document_free(&g->u.document);
-  g->kind = GUARD_NONE;
+  if (g->release != NULL) g->release(g + 1);
+  g->release = NULL;
 }
 
 static int guard_gc(lua_State *L) {

@@ -1,5 +1,5 @@
 /*
-** guard.h - buffers that the collector owns.
+** guard.h - blocks that the collector owns.
 **
 ** A raw block held across a call that may raise would leak. A guard is a
 ** userdata made first; what it holds afterwards is freed by it, at the latest
@@ -13,6 +13,12 @@
 #include "buffer.h"
 #include "document.h"
 #include "state.h"
+
+/* Frees what the payload owns; must not raise, and may find it all zero. */
+typedef void (*es_GuardFree)(void *payload);
+
+/* Pushes a guard with a payload of zeroes, freed by 'release'. [-0, +1] */
+void *es_guard_new(lua_State *L, size_t size, es_GuardFree release);
 
 /* Pushes a guard that owns an empty buffer. [-0, +1] */
 es_Buffer *es_guard_buffer(lua_State *L);

@@ -8,11 +8,14 @@
 
 #include "error.h"
 #include "guard.h"
+#include "handler.h"
+#include "load.h"
 #include "luadoc.h"
 #include "methods.h"
 #include "query.h"
 #include "restore.h"
 #include "save.h"
+#include "shot.h"
 #include "state.h"
 #include "text.h"
 #include "trait.h"
@@ -84,6 +87,11 @@ static const luaL_Reg functions[] = {
     {"encode", es_text_lua_encode},
     {"decode", es_text_lua_decode},
     {"checkSnapshot", es_text_lua_check},
+    {"saveSnapshot", es_shot_lua_save},
+    {"loadSnapshot", es_load_lua_load},
+    {"hashWorld", es_shot_lua_hash},
+    {"inspectSnapshot", es_load_lua_inspect},
+    {"addSnapshotHandler", es_handler_lua_add},
     {"array", es_luadoc_lua_array},
     {NULL, NULL}};
 

@@ -67,8 +67,12 @@ void es_query_touch(es_World *w, uint32_t slot);
 */
 int es_query_flush(const es_Op *op, int errors);
 
-/* Room for slots up to the entities' capacity. */
+/* Room for slots up to the entities' capacity, or up to 'cap'. */
 es_Status es_query_reserve(es_World *w);
+es_Status es_query_reserve_slots(es_World *w, uint32_t cap);
+
+/* Says anew who matches each tracked query, and tells no one. */
+void es_query_recount(es_World *w);
 
 /* Forgets all tracking (the world closes). */
 void es_query_close(es_World *w);

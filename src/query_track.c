@@ -8,8 +8,7 @@
 #define LAST (UINT32_MAX - 1)
 
 /* Room for the dirty chain. */
-static es_Status reserve_dirty(es_World *w) {
-  uint32_t cap = w->entities.cap;
+static es_Status reserve_dirty(es_World *w, uint32_t cap) {
   uint32_t *dirty;
   if (w->dirtycap >= cap) return ES_OK;
   dirty = es_alloc_array(&w->alloc, w->dirty, w->dirtycap, cap,
@@ -21,20 +20,33 @@ static es_Status reserve_dirty(es_World *w) {
   return ES_OK;
 }
 
-es_Status es_query_reserve(es_World *w) {
+es_Status es_query_reserve_slots(es_World *w, uint32_t cap) {
   uint32_t i;
   es_Status status = ES_OK;
-  if (w->ntracked > 0) status = reserve_dirty(w);
+  if (w->ntracked > 0) status = reserve_dirty(w, cap);
   for (i = 0; i < w->ntracked && status == ES_OK; i++)
-    status = es_bitset_reserve(&w->tracked[i]->members, &w->alloc,
-                               w->entities.cap);
+    status = es_bitset_reserve(&w->tracked[i]->members, &w->alloc, cap);
   return status;
+}
+
+es_Status es_query_reserve(es_World *w) {
+  return es_query_reserve_slots(w, w->entities.cap);
+}
+
+void es_query_recount(es_World *w) {
+  uint32_t i, slot;
+  for (i = 0; i < w->ntracked; i++) {
+    es_Query *q = w->tracked[i];
+    es_bitset_clear_all(&q->members);
+    for (slot = 1; slot < w->entities.known; slot++)
+      if (es_query_matches(w, q, slot)) es_bitset_set(&q->members, slot);
+  }
 }
 
 static es_Status reserve_tracked(es_World *w, es_Query *q) {
   size_t cap = es_alloc_grow(w->trackedcap, (size_t)w->ntracked + 1);
   es_Query **block;
-  if (reserve_dirty(w) != ES_OK) return ES_NOMEM;
+  if (reserve_dirty(w, w->entities.cap) != ES_OK) return ES_NOMEM;
   if (es_bitset_reserve(&q->members, &w->alloc, w->entities.cap) != ES_OK)
     return ES_NOMEM;
   if (w->ntracked < w->trackedcap) return ES_OK;

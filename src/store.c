@@ -266,8 +266,8 @@ void es_store_check(const es_Op *op, const es_Store *s, uint32_t field,
            es_trait_expects(f->type), es_error_typename(op->L, idx));
 }
 
-/* Pushes the default of a field, calling its factory. [-0, +1] */
-static void push_default(const es_Op *op, const es_Store *s, uint32_t field) {
+void es_store_push_default(const es_Op *op, const es_Store *s,
+                           uint32_t field) {
   lua_State *L = op->L;
   es_FieldType type = s->trait->fields[field].type;
   if (type == ES_FIELD_NULLABLE) {
@@ -323,7 +323,7 @@ static void evaluate_soa(const es_Op *op, const es_Store *s, int idx,
   if (idx != 0 && lua_istable(op->L, idx)) spread(op, s, idx, first);
   for (i = 0; i < s->trait->nfields; i++) {
     if (!lua_isnil(op->L, first + (int)i)) continue;
-    push_default(op, s, i);
+    es_store_push_default(op, s, i);
     lua_replace(op->L, first + (int)i);
     es_store_check(op, s, i, first + (int)i);
   }
@@ -338,7 +338,7 @@ void es_store_evaluate(const es_Op *op, const es_Store *s, int idx) {
   if (s->trait->kind == ES_AOS) {
     if (idx != 0 && !lua_isnil(L, idx)) lua_pushvalue(L, idx);
     else if (s->key) lua_pushnil(L);
-    else push_default(op, s, 0);
+    else es_store_push_default(op, s, 0);
     es_store_check(op, s, 0, first);
     return;
   }

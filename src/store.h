@@ -96,6 +96,10 @@ void es_store_clear(es_Store *s, uint32_t slot);
 */
 void es_store_evaluate(const struct es_Op *op, const es_Store *s, int idx);
 
+/* Pushes the default of a field, calling its factory. [-0, +1] */
+void es_store_push_default(const struct es_Op *op, const es_Store *s,
+                           uint32_t field);
+
 /* Raises: the key at 'idx' names no field. */
 void es_store_no_field(const struct es_Op *op, const es_Store *s, int idx);
 

@@ -495,7 +495,7 @@ static es_Status put_nth(es_Buffer *b, int i) {
     case 4: return es_cbor_put_null(b);
     case 5: return es_cbor_put_bytes(b, "ab", 2);
     case 6: return es_cbor_put_string(b, "ab", 2);
-    default: return es_cbor_put_typed(b, ES_CBOR_INT8, 3);
+    default: return es_cbor_put_typed(b, ES_CBOR_INT8, SIZE_MAX);
   }
 }
 

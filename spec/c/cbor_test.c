@@ -574,6 +574,9 @@ static void test_sink_refuses(void) {
   CHECK(sink->string(sink, "", (size_t)UINT32_MAX + 1) == ES_LIMIT, "long");
   CHECK(sink->key(sink, "", (size_t)UINT32_MAX + 1) == ES_LIMIT, "long");
 #endif
+  heap.fail_at = 1;
+  CHECK(sink->open(sink, ES_NODE_ARRAY, 1) == ES_NOMEM, "no memory");
+  heap.fail_at = 0;
   for (i = 0; i < ES_DEPTH_MAX; i++)
     CHECK(sink->open(sink, ES_NODE_ARRAY, 1) == ES_OK, "%d", i);
   CHECK(sink->open(sink, ES_NODE_ARRAY, 0) == ES_LIMIT, "one too many");

@@ -6,6 +6,9 @@
 
 local c = ...
 
+-- So many traits and relations are queried; a scenario may define more.
+local BASE = 14
+
 local kit = { check = c.check, core = c.core, anchors = c.anchors, open = c.open }
 
 -- ---- a state to begin with --------------------------------------------------------------------
@@ -87,8 +90,11 @@ end
 
 -- A value as text; handles as their slot, because generations may have gone on.
 function show(value, exact)
-  if math.type(value) == "integer" and value >= 1 << 45 and value < 1 << 53 and not exact then
-    return "@" .. slot(value)
+  if math.type(value) == "integer" then
+    if value >= 1 << 45 and value < 1 << 53 and not exact then
+      return "@" .. slot(value)
+    end
+    return ("%d"):format(value)
   elseif math.type(value) == "float" then
     return ("%a"):format(value)
   elseif type(value) == "string" then
@@ -96,7 +102,7 @@ function show(value, exact)
   elseif type(value) == "function" then
     return "function"
   elseif type(value) ~= "table" then
-    return tostring(value):gsub(": 0x%x+", "")
+    return (tostring(value):gsub(": 0x%x+", ""))
   end
   return (getmetatable(value) and "marked{" or "{") .. inside(value, exact) .. "}"
 end
@@ -112,6 +118,16 @@ local function writer(exact)
     lines[#lines + 1] = table.concat(parts, " ", 1, parts.n)
   end
   return out, lines
+end
+
+-- A list of handles, quickly.
+local function members(list, exact)
+  if not exact then
+    for i, e in ipairs(list) do
+      list[i] = slot(e)
+    end
+  end
+  return "<" .. table.concat(list, " ") .. ">"
 end
 
 local function tell_trait(s, w, out, name, T, e)
@@ -130,14 +146,16 @@ local function tell_trait(s, w, out, name, T, e)
   end
 end
 
-local function tell_queries(s, w, out)
+local function tell_queries(s, w, out, exact)
   local ecs = s.ecs
-  for _, def in ipairs(s.defs) do
-    local name, T = def[1], def[2]
+  local Not, Or = ecs.Not, ecs.Or
+  local function all(...) return members(w:query(...), exact) end
+  for i = 1, BASE do
+    local name, T = s.defs[i][1], s.defs[i][2]
     local term = ecs.isRelation(T) and T("*") or T
-    out("query", name, w:query(term), "Not", w:query(ecs.Not(term)), w:slots(term))
+    out("query", name, all(term), table.concat((w:slots(term)), " "))
   end
-  out("queries", w:query(s.Pos, ecs.Not(s.Intent)), w:query(ecs.Or(s.Tag, s.Mark)), w:query())
+  out("queries", all(s.Pos, Not(s.Intent)), all(Or(s.Tag, s.Mark)), all(), all(Not(s.Likes("*"))))
 end
 
 local function tell_columns(s, w, out)
@@ -160,7 +178,7 @@ local function tell_world(s, w, out, exact)
     kinds[i] = T.id
     present[T] = true
   end
-  out("count", w:count(), "traits", kinds, "entities", w:entities())
+  out("count", w:count(), "traits", kinds, members(w:entities(), exact))
   for _, def in ipairs(s.defs) do
     for _, e in ipairs(present[def[2]] and w:entities() or {}) do
       tell_trait(s, w, out, def[1], def[2], e)
@@ -172,7 +190,7 @@ local function tell_world(s, w, out, exact)
   for _, key in ipairs(s.keys) do
     out("key", key, w:find(key))
   end
-  tell_queries(s, w, out)
+  tell_queries(s, w, out, exact)
   tell_columns(s, w, out)
   out(kit.core(w, exact))
 end
@@ -184,9 +202,9 @@ function kit.digest(s, exact)
     tell_world(s, w, out, exact)
     local lives = {}
     for i, e in ipairs(s.handles) do
-      lives[i] = select(2, pcall(w.isAlive, w, e))
+      lives[i] = tostring(select(2, pcall(w.isAlive, w, e)))
     end
-    out("alive", lives)
+    out("alive", table.concat(lives, " "))
     if s.saved then
       local ok, text = pcall(s.ecs.saveJSON, w)
       out("text", ok, tostring(text))

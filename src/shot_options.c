@@ -1,0 +1,105 @@
+/* shot_options.c - ecs.saveSnapshot and ecs.hashWorld; see shot.h */
+#include <string.h>
+
+#include <lauxlib.h>
+
+#include "digest.h"
+#include "guard.h"
+#include "load.h"
+#include "names.h"
+#include "shot.h"
+#include "table.h"
+
+static void bad_option(const es_Op *op, const char *name,
+                       const char *expected) {
+  es_error(op->L, op->fn, "option '%s': %s expected, got %s", name, expected,
+           es_error_typename(op->L, lua_gettop(op->L)));
+}
+
+/* Pushes the option of the table at 3; its index, or 0 when it is nil. */
+static int read_option(const es_Op *op, const char *name, int type,
+                       int other, const char *expected) {
+  int got;
+  lua_pushstring(op->L, name);
+  got = lua_rawget(op->L, 3);
+  if (got == LUA_TNIL) return 0;
+  if (got != type && got != other) bad_option(op, name, expected);
+  return lua_gettop(op->L);
+}
+
+static void check_known(const es_Op *op) {
+  static const char *const known[] = {"format", "filter", "exclude", "meta",
+                                      "data", "dangling"};
+  lua_State *L = op->L;
+  lua_pushnil(L);
+  while (lua_next(L, 3)) {   /* key value */
+    size_t i;
+    int found = 0;
+    lua_pop(L, 1);
+    for (i = 0; i < 6; i++) found |= es_names_is(L, -1, known[i]);
+    if (!found) {
+      size_t len;
+      const char *name = luaL_tolstring(L, -1, &len);
+      es_error(L, op->fn, "unknown option %s", es_names_quote(L, name, len));
+    }
+  }
+}
+
+/* The options at 3. Leaves them on the stack. True for the table form. */
+static int read_options(const es_Op *op, es_ShotOptions *o) {
+  lua_State *L = op->L;
+  int at, table = 0;
+  memset(o, 0, sizeof *o);
+  if (lua_isnil(L, 3)) return 0;
+  if (!lua_istable(L, 3)) es_op_bad(op, 2, "options table", 3);
+  check_known(op);
+  o->filter = read_option(op, "filter", LUA_TTABLE, LUA_TFUNCTION,
+                          "list of terms or function");
+  o->exclude = read_option(op, "exclude", LUA_TTABLE, LUA_TTABLE,
+                           "list of traits");
+  o->meta = read_option(op, "meta", LUA_TTABLE, LUA_TTABLE, "table");
+  o->data = read_option(op, "data", LUA_TTABLE, LUA_TTABLE, "table");
+  at = read_option(op, "dangling", LUA_TSTRING, LUA_TSTRING, "string");
+  if (at != 0 && !es_names_is(L, at, "null") && !es_names_is(L, at, "error"))
+    bad_option(op, "dangling", "\"error\" or \"null\"");
+  o->null_dangling = at != 0 && es_names_is(L, at, "null");
+  at = read_option(op, "format", LUA_TSTRING, LUA_TSTRING, "string");
+  if (at != 0 && !(table = es_names_is(L, at, "table")) &&
+      !es_names_is(L, at, "binary"))
+    bad_option(op, "format", "\"binary\" or \"table\"");
+  return table;
+}
+
+int es_shot_lua_save(lua_State *L) {
+  es_Op op;
+  es_ShotOptions options;
+  es_Buffer *out;
+  int table, guard;
+  es_op_begin(L, &op, "saveSnapshot");
+  table = read_options(&op, &options);
+  out = es_guard_buffer(L);
+  guard = lua_gettop(L);
+  es_shot_take(&op, &options, out);
+  lua_pushlstring(L, out->data, out->len);
+  es_guard_release(L, guard);
+  if (table) es_table_push(L, es_load_image(L, op.fn, lua_gettop(L), 1));
+  return 1;
+}
+
+int es_shot_lua_hash(lua_State *L) {
+  es_Op op;
+  es_ShotOptions options;
+  es_Buffer *out;
+  char hex[16];
+  uint64_t digest = 0;
+  int i;
+  es_op_begin(L, &op, "hashWorld");
+  memset(&options, 0, sizeof options);
+  out = es_guard_buffer(L);
+  es_shot_take(&op, &options, out);
+  for (i = 7; i >= 0; i--)   /* the digest is the last eight bytes */
+    digest = digest << 8 | (unsigned char)out->data[out->len - 8 + (size_t)i];
+  es_digest_hex(digest, hex);
+  lua_pushlstring(L, hex, sizeof hex);
+  return 1;
+}
