@@ -113,6 +113,23 @@ void es_entity_release(es_Entities *s, uint32_t slot) {
   if (++s->generation[slot] < ES_RETIRED) s->free[s->nfree++] = slot;
 }
 
+es_EntityMark es_entity_mark(const es_Entities *s) {
+  es_EntityMark m = {s->nfree, s->used, s->known, s->count};
+  return m;
+}
+
+/* Spawning reads the free list from its end, but leaves it as it is. */
+void es_entity_rewind(es_Entities *s, const es_EntityMark *mark,
+                      const es_Entity *spawned, size_t n) {
+  size_t i;
+  for (i = 0; i < n; i++)
+    es_bitset_clear(&s->alive, es_entity_slot(spawned[i]));
+  s->nfree = mark->nfree;
+  s->used = mark->used;
+  s->known = mark->known;
+  s->count = mark->count;
+}
+
 /* The last one is reused first, so that the order is descending. */
 static void sift_free(uint32_t *list, uint32_t i, uint32_t n) {
   while (2 * i + 1 < n) {

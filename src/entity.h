@@ -75,6 +75,17 @@ int es_entity_is_alive(const es_Entities *s, es_Entity e);
 void es_entity_kill(es_Entities *s, uint32_t slot);
 void es_entity_release(es_Entities *s, uint32_t slot);
 
+/*
+** Takes back spawns: everything since the mark, when nothing was killed or
+** released meanwhile.
+*/
+typedef struct es_EntityMark {
+  uint32_t nfree, used, known, count;
+} es_EntityMark;
+es_EntityMark es_entity_mark(const es_Entities *s);
+void es_entity_rewind(es_Entities *s, const es_EntityMark *mark,
+                      const es_Entity *spawned, size_t n);
+
 /* Reuses free slots in ascending order from now on. */
 void es_entity_sort_free(es_Entities *s);
 

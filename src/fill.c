@@ -153,6 +153,7 @@ static int fill_numbers(const es_Filling *x, const es_ImageColumn *c,
   if (type == ES_FIELD_BOOLEAN || type == ES_FIELD_STRING) return 0;
   if (c->form == ES_COLUMN_FLOATS) {
     for (i = 0; i < x->saved->rows; i++) {
+      if (x->keys[i] == ES_NO_SLOT) continue;
       lua_pushnumber(L, es_cbor_float_at(c->data, i));
       lua_rawseti(L, column, x->keys[i]);
     }
@@ -160,6 +161,7 @@ static int fill_numbers(const es_Filling *x, const es_ImageColumn *c,
   }
   if (c->form != ES_COLUMN_INTEGERS) return 0;
   for (i = 0; i < x->saved->rows; i++) {
+    if (x->keys[i] == ES_NO_SLOT) continue;
     lua_pushinteger(L, es_cbor_int_at(c->data, c->type, i));
     lua_rawseti(L, column, x->keys[i]);
   }
@@ -181,6 +183,10 @@ static void fill_field(const es_Filling *x, uint32_t field,
   }
   for (i = 0; i < x->saved->rows; i++) {
     push_cell(x, c, i, &node);
+    if (x->keys[i] == ES_NO_SLOT) {
+      lua_pop(L, 1);
+      continue;
+    }
     convert(L, how);
     if (f->type == ES_FIELD_NULLABLE && es_is_null(L, -1)) {
       lua_pushnil(L);
@@ -202,6 +208,7 @@ static void fill_default(const es_Filling *x, uint32_t field) {
   push_column(x, field);
   column = lua_gettop(L);
   for (i = 0; i < x->saved->rows; i++) {
+    if (x->keys[i] == ES_NO_SLOT) continue;
     es_store_push_default(x->f->op, x->store, field);
     if (!lua_isnil(L, -1) || x->store->trait->fields[field].type !=
                                  ES_FIELD_NULLABLE)
@@ -236,6 +243,7 @@ static void fill_defaults(const es_Filling *x) {
   int top = lua_gettop(L);
   uint32_t i;
   for (i = 0; i < x->saved->rows; i++) {
+    if (x->keys[i] == ES_NO_SLOT) continue;
     es_store_evaluate(x->f->op, x->store, 0);
     put_row(x, i, top + 1);
     lua_settop(L, top);
@@ -357,6 +365,10 @@ static void fill_rows(const es_Filling *x) {
     lua_pushlightuserdata(L, &copy);
     lua_pushvalue(L, x->f->op->anchors);
     push_saved(x, i, nodes);
+    if (x->keys[i] == ES_NO_SLOT) {
+      lua_settop(L, top);
+      continue;
+    }
     if (x->match->migrate) migrate(x, i);
     decode(x, i);
     status = lua_pcall(L, 3, fields, 0);

@@ -22,8 +22,9 @@ struct es_FillCtx *es_fill_open(es_Fill *f);
 void es_fill_close(struct es_FillCtx *ctx);
 
 /*
-** Writes the values of the i-th trait, row by row under 'keys'. ecs.Key is
-** left to the caller. Raises. [-0, +0]
+** Writes the values of the i-th trait, row by row under 'keys'; rows whose
+** key is ES_NO_SLOT are left out. ecs.Key is left to the caller. Raises.
+** [-0, +0]
 */
 void es_fill_trait(const es_Fill *f, uint32_t i, const uint32_t *keys);
 

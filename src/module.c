@@ -6,6 +6,7 @@
 #include <lauxlib.h>
 #include <lua.h>
 
+#include "append.h"
 #include "error.h"
 #include "guard.h"
 #include "handler.h"
@@ -15,6 +16,7 @@
 #include "query.h"
 #include "restore.h"
 #include "save.h"
+#include "scene.h"
 #include "shot.h"
 #include "state.h"
 #include "text.h"
@@ -92,6 +94,8 @@ static const luaL_Reg functions[] = {
     {"hashWorld", es_shot_lua_hash},
     {"inspectSnapshot", es_load_lua_inspect},
     {"addSnapshotHandler", es_handler_lua_add},
+    {"appendSnapshot", es_append_lua},
+    {"scene", es_scene_lua_new},
     {"array", es_luadoc_lua_array},
     {NULL, NULL}};
 
@@ -148,6 +152,7 @@ static int open_module(lua_State *L) {
   es_trait_open(L, s);
   es_term_open(L, s);
   es_query_open(L, s);
+  es_scene_open(L, s);
   open_dead(L, s);
   open_array(L, s);
   open_world(L, s);

@@ -111,6 +111,14 @@ uint32_t es_pairs_find(const es_Pairs *p, uint32_t source, uint32_t target) {
   return 0;
 }
 
+void es_pairs_peek_all(const es_Pairs *p, uint32_t *rows, uint32_t n) {
+  uint32_t i, row = p->freerow, fresh = p->nrows;
+  for (i = 0; i < n; i++) {
+    rows[i] = row != 0 ? row : fresh++;
+    if (row != 0) row = p->rows[row].next;
+  }
+}
+
 static uint32_t take_row(es_Pairs *p) {
   uint32_t row = p->freerow;
   if (row != 0)

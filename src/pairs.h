@@ -49,6 +49,9 @@ uint32_t es_pairs_find(const es_Pairs *p, uint32_t source, uint32_t target);
 /* The row that the k-th next es_pairs_add takes, from 0. */
 uint32_t es_pairs_peek(const es_Pairs *p, uint32_t k);
 
+/* The rows that the next 'n' calls of es_pairs_add take. */
+void es_pairs_peek_all(const es_Pairs *p, uint32_t *rows, uint32_t n);
+
 /* Adds a pair that is not there yet; needs a reservation. */
 uint32_t es_pairs_add(es_Pairs *p, uint32_t source, uint32_t target);
 void es_pairs_remove(es_Pairs *p, uint32_t row);

@@ -216,8 +216,8 @@ static void read_codec(const es_Call *c, es_Entry *e) {
   int codec = lua_gettop(L);
   if (!lua_istable(L, codec))
     invalid(c, "a codec is a table with toJSON and fromJSON");
-  if (lua_getfield(L, codec, "toJSON") != LUA_TFUNCTION ||
-      lua_getfield(L, codec, "fromJSON") != LUA_TFUNCTION)
+  if (raw_field(L, codec, "toJSON") != LUA_TFUNCTION ||
+      raw_field(L, codec, "fromJSON") != LUA_TFUNCTION)
     invalid(c, "a codec needs the functions toJSON and fromJSON");
   lua_rawseti(L, c->op->anchors, e->anchor + ES_ENTRY_FROMJSON);
   lua_rawseti(L, c->op->anchors, e->anchor + ES_ENTRY_TOJSON);

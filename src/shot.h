@@ -22,6 +22,12 @@ typedef struct es_ShotOptions {
 void es_shot_take(const es_Op *op, const es_ShotOptions *options,
                   es_Buffer *out);
 
+/*
+** Takes the snapshot of the world at 1 with the options at 2, and pushes its
+** bytes. True when the options ask for the table form. [-0, +n]
+*/
+int es_shot_push_bytes(lua_State *L, const char *fn);
+
 /* ecs.saveSnapshot and ecs.hashWorld */
 int es_shot_lua_save(lua_State *L);
 int es_shot_lua_hash(lua_State *L);

@@ -16,12 +16,12 @@ static void bad_option(const es_Op *op, const char *name,
            es_error_typename(op->L, lua_gettop(op->L)));
 }
 
-/* Pushes the option of the table at 3; its index, or 0 when it is nil. */
+/* Pushes the option of the table at 2; its index, or 0 when it is nil. */
 static int read_option(const es_Op *op, const char *name, int type,
                        int other, const char *expected) {
   int got;
   lua_pushstring(op->L, name);
-  got = lua_rawget(op->L, 3);
+  got = lua_rawget(op->L, 2);
   if (got == LUA_TNIL) return 0;
   if (got != type && got != other) bad_option(op, name, expected);
   return lua_gettop(op->L);
@@ -32,7 +32,7 @@ static void check_known(const es_Op *op) {
                                       "data", "dangling"};
   lua_State *L = op->L;
   lua_pushnil(L);
-  while (lua_next(L, 3)) {   /* key value */
+  while (lua_next(L, 2)) {   /* key value */
     size_t i;
     int found = 0;
     lua_pop(L, 1);
@@ -45,13 +45,13 @@ static void check_known(const es_Op *op) {
   }
 }
 
-/* The options at 3. Leaves them on the stack. True for the table form. */
+/* The options at 2. Leaves them on the stack. True for the table form. */
 static int read_options(const es_Op *op, es_ShotOptions *o) {
   lua_State *L = op->L;
   int at, table = 0;
   memset(o, 0, sizeof *o);
-  if (lua_isnil(L, 3)) return 0;
-  if (!lua_istable(L, 3)) es_op_bad(op, 2, "options table", 3);
+  if (lua_isnil(L, 2)) return 0;
+  if (!lua_istable(L, 2)) es_op_bad(op, 1, "options table", 2);
   check_known(op);
   o->filter = read_option(op, "filter", LUA_TTABLE, LUA_TFUNCTION,
                           "list of terms or function");
@@ -70,19 +70,24 @@ static int read_options(const es_Op *op, es_ShotOptions *o) {
   return table;
 }
 
-int es_shot_lua_save(lua_State *L) {
+int es_shot_push_bytes(lua_State *L, const char *fn) {
   es_Op op;
   es_ShotOptions options;
   es_Buffer *out;
   int table, guard;
-  es_op_begin(L, &op, "saveSnapshot");
+  es_op_begin(L, &op, fn);
   table = read_options(&op, &options);
   out = es_guard_buffer(L);
   guard = lua_gettop(L);
   es_shot_take(&op, &options, out);
   lua_pushlstring(L, out->data, out->len);
   es_guard_release(L, guard);
-  if (table) es_table_push(L, es_load_image(L, op.fn, lua_gettop(L), 1));
+  return table;
+}
+
+int es_shot_lua_save(lua_State *L) {
+  if (es_shot_push_bytes(L, "saveSnapshot"))
+    es_table_push(L, es_load_image(L, "saveSnapshot", lua_gettop(L), 1));
   return 1;
 }
 

@@ -26,6 +26,7 @@ typedef enum es_Shared {
   ES_SHARED_ARRAY,
   ES_SHARED_GUARD,
   ES_SHARED_DEAD,
+  ES_SHARED_SCENE,
   ES_SHARED_EXCLUDED,   /* built-in traits */
   ES_SHARED_KEY,
   ES_SHARED_COUNT

@@ -157,8 +157,10 @@ static void fault(Run *r, const char *what, const char *detail) {
          r->k, what, detail);
 }
 
+/* A scenario that cannot be set up ends everything. */
 static int at_panic(lua_State *L) {
-  printf("panic: %s\n", lua_tostring(L, -1));
+  printf("panic: %s\n", luaL_tolstring(L, -1, NULL));
+  fflush(stdout);
   return 0;
 }
 
@@ -217,8 +219,7 @@ static void begin(Run *r, Scenario *s, const Mode *mode, size_t k) {
   lua_rawgeti(r->L, -1, s->index);
   lua_replace(r->L, SCENARIO);
   lua_getfield(r->L, SCENARIO, "setup");
-  lua_pushvalue(r->L, KIT);
-  lua_call(r->L, 1, 1);
+  lua_call(r->L, 0, 1);
 }
 
 /* The act; its results or its error stay on the stack. */

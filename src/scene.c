@@ -1,0 +1,101 @@
+/* scene.c - see scene.h */
+#include "scene.h"
+
+#include <lauxlib.h>
+
+#include "append.h"
+#include "load.h"
+#include "shot.h"
+
+/* User values of a scene: 1 its fields, 2 what its image needs. */
+typedef struct es_Scene {
+  const es_Image *image;   /* in user value 2 */
+} es_Scene;
+
+static es_Scene *scene_test(lua_State *L, int idx) {
+  if (lua_type(L, idx) != LUA_TUSERDATA ||
+      !es_state_has_meta(L, es_state(L), idx, ES_SHARED_SCENE))
+    return NULL;
+  return lua_touserdata(L, idx);
+}
+
+/* scene:instantiate(world, options) --> list of new entities */
+static int instantiate(lua_State *L) {
+  es_Scene *scene = scene_test(L, 1);
+  es_Op op;
+  if (scene == NULL) return es_error_arg(L, "instantiate", 0, "scene", 1);
+  lua_settop(L, 3);
+  lua_pushvalue(L, 1);   /* the scene stays anchored */
+  lua_remove(L, 1);      /* world options scene */
+  es_op_change(L, &op, "instantiate");
+  if (op.w->restoring || op.w->resetting)
+    return es_error(L, "instantiate", "the world is being restored or reset");
+  es_append_image(&op, scene->image, 2);
+  return 1;
+}
+
+static void push_names(lua_State *L, const es_Image *image) {
+  uint32_t i;
+  lua_createtable(L, (int)image->ntraits, 0);
+  for (i = 0; i < image->ntraits; i++) {
+    const es_ImageTrait *t = es_image_trait(image, i);
+    lua_pushlstring(L, t->name, t->len);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
+/* Makes a scene of the bytes on top. [-1, +1] */
+static void make_scene(lua_State *L) {
+  int bytes = lua_gettop(L), i, top;
+  es_Scene *scene = lua_newuserdatauv(L, sizeof *scene, 2);
+  scene->image = es_load_image(L, "scene", bytes, 1);
+  top = lua_gettop(L);
+  lua_createtable(L, top - bytes, 0);
+  for (i = bytes + 2; i <= top; i++) {   /* the image and its guards */
+    lua_pushvalue(L, i);
+    lua_rawseti(L, -2, i - bytes);
+  }
+  lua_setiuservalue(L, bytes + 1, 2);
+  lua_createtable(L, 0, 4);
+  lua_pushvalue(L, bytes);
+  lua_setfield(L, -2, "bytes");
+  lua_pushinteger(L, scene->image->count);
+  lua_setfield(L, -2, "entityCount");
+  push_names(L, scene->image);
+  lua_setfield(L, -2, "traitNames");
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushcclosure(L, instantiate, 1);
+  lua_setfield(L, -2, "instantiate");
+  lua_setiuservalue(L, bytes + 1, 1);
+  es_state_push(L, ES_SHARED_SCENE);
+  lua_setmetatable(L, bytes + 1);
+  lua_settop(L, bytes + 1);
+}
+
+int es_scene_lua_new(lua_State *L) {
+  if (lua_type(L, 1) != LUA_TSTRING) es_shot_push_bytes(L, "scene");
+  else lua_settop(L, 1);
+  make_scene(L);
+  return 1;
+}
+
+static int scene_index(lua_State *L) {
+  if (scene_test(L, 1) == NULL)
+    return es_error_arg(L, "scene", 1, "scene", 1);
+  lua_getiuservalue(L, 1, 1);
+  lua_pushvalue(L, 2);
+  lua_rawget(L, -2);
+  return 1;
+}
+
+void es_scene_open(lua_State *L, es_State *s) {
+  lua_createtable(L, 0, 3);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushcclosure(L, scene_index, 1);
+  lua_setfield(L, -2, "__index");
+  lua_pushliteral(L, "ecsser.scene");
+  lua_setfield(L, -2, "__name");
+  lua_pushboolean(L, 0);
+  lua_setfield(L, -2, "__metatable");
+  es_state_share(L, s, ES_SHARED_SCENE);
+}
