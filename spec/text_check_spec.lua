@@ -234,6 +234,66 @@ describe("checkSnapshot", function()
     end)
   end)
 
+  -- Replaces, removes or adds something at a random place of a document.
+  local function mutate(rng, document)
+    local node = document
+    while true do
+      local keys = {}
+      for key in pairs(node) do keys[#keys + 1] = key end
+      table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
+      if not keys[1] then return end
+      local key = rng:pick(keys)
+      if type(node[key]) ~= "table" or rng:chance(15) then
+        local choice = rng:int(1, 4)
+        if choice == 1 and type(key) == "string" then
+          node[key] = nil
+        elseif choice == 2 and type(key) == "string" then
+          node[rng:pick { "T", "P", "x", "target", "data", "tags", "to" }] = node[key]
+        else
+          node[key] = rng:pick { 0, 1, -1, 1.5, 2.0, "T", "P", "", true, ecs.null, {}, ecs.array {},
+            { 0 }, { x = 1 } }
+        end
+        return
+      end
+      node = node[key]
+    end
+  end
+
+  it("P4 says true exactly when a restore succeeds, of mutated documents", function()
+    local t = malformed.kit()
+    local world, checked = malformed.world(t), malformed.world(t)
+    local e = { checked:spawn(t.T), checked:spawn(), checked:spawn(t.T, t.U) }
+    checked:add(e[1], t.P, t.L { to = e[3] }, t.D(e[2]), t.D(e[1]), t.N(e[1]), t.E(e[2]))
+    checked:add(e[2], t.A { 1, { x = {} } }, t.F, t.M(e[3]), t.C { 5 }, t.N(e[3]), t.N(e[2]))
+    checked:add(t.P, t.T, t.L { to = e[1] })
+    local text = ecs.saveJSON(checked)
+    local good, bad = 0, 0
+    random.rounds(2000, function(rng)
+      local document = ecs.decode(text)
+      for _ = 1, rng:int(1, 3) do mutate(rng, document) end
+      local mutated = ecs.encode(document)
+      local ok, errors = ecs.checkSnapshot(checked, mutated)
+      local restored, result = pcall(ecs.restoreJSON, world, mutated)
+      if ok ~= true then
+        bad = bad + 1
+        assert.is_false(restored, mutated)
+        assert.equal(errors[1].code, result.code)
+        assert.equal(errors[1].path, result.path)
+        assert.equal(errors[1].offset, result.offset)
+        ser.assertFresh(world, t.registered)
+      else
+        good = good + 1
+        assert.is_true(restored, tostring(result) .. " " .. mutated)
+        local again = ecs.saveJSON(world)
+        world:reset()
+        ecs.restoreJSON(world, again)
+        assert.equal(again, ecs.saveJSON(world))
+        world:reset()
+      end
+    end)
+    assert.is_true(bad + good < 100 or good > 50 and bad > 50, good .. " good, " .. bad .. " bad")
+  end)
+
   it("has one error for a text that is not JSON", function()
     local world = malformed.world(malformed.kit())
     for text, offset in pairs {

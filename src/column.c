@@ -15,9 +15,14 @@ es_Status es_put_word(es_Buffer *out, const char *word) {
   return es_cbor_put_string(out, word, strlen(word));
 }
 
+/* With a constant width, one store on a little-endian machine. */
 static void put_le(unsigned char *to, uint64_t value, size_t width) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  memcpy(to, &value, width);
+#else
   size_t i;
   for (i = 0; i < width; i++) to[i] = (unsigned char)(value >> (8 * i));
+#endif
 }
 
 /* The narrowest signed type that holds both ends. */
@@ -108,21 +113,36 @@ es_Status es_set_write(es_Buffer *out, const uint32_t *slots, uint32_t n) {
 typedef enum es_Common { ALL_INTEGERS, ALL_FLOATS, ALL_BOOLEANS, MIXED }
     es_Common;
 
-static es_Common common_of(lua_State *L) {
-  if (lua_isinteger(L, -1)) return ALL_INTEGERS;
-  if (lua_type(L, -1) == LUA_TNUMBER) return ALL_FLOATS;
-  return lua_isboolean(L, -1) ? ALL_BOOLEANS : MIXED;
+static es_Common common_of(lua_State *L, int idx) {
+  if (lua_isinteger(L, idx)) return ALL_INTEGERS;
+  if (lua_type(L, idx) == LUA_TNUMBER) return ALL_FLOATS;
+  return lua_isboolean(L, idx) ? ALL_BOOLEANS : MIXED;
 }
 
-/* The 64 bits of the value on top, which is of the common type. */
-static uint64_t bits_of(lua_State *L, es_Common common) {
+/* The 64 bits of a value, which is of the common type. */
+static uint64_t bits_of(lua_State *L, int idx, es_Common common) {
   uint64_t bits;
   double d;
-  if (common == ALL_INTEGERS) return (uint64_t)lua_tointeger(L, -1);
-  if (common == ALL_BOOLEANS) return (uint64_t)lua_toboolean(L, -1);
-  d = lua_tonumber(L, -1);
+  if (common == ALL_INTEGERS) return (uint64_t)lua_tointeger(L, idx);
+  if (common == ALL_BOOLEANS) return (uint64_t)lua_toboolean(L, idx);
+  d = lua_tonumber(L, idx);
   memcpy(&bits, &d, 8);
   return bits;
+}
+
+/* Values that are on the stack at a time. */
+enum { RUN = 64 };
+
+/* The bits of a run of values on top. False when one is another type. */
+static int collect_run(lua_State *L, uint64_t *bits, uint32_t n,
+                       es_Common common) {
+  int first = lua_gettop(L) - (int)n + 1;
+  uint32_t i;
+  for (i = 0; i < n; i++) {
+    if (common_of(L, first + (int)i) != common) return 0;
+    bits[i] = bits_of(L, first + (int)i, common);
+  }
+  return 1;
 }
 
 /* Collects the bits of all values, or finds that they are mixed. */
@@ -131,23 +151,20 @@ static es_Common collect(es_ColumnWriter *w, int column, const uint32_t *keys,
   lua_State *L = w->L;
   es_Common common = MIXED;
   uint64_t *bits;
-  uint32_t i;
+  uint32_t i, k, run;
+  int top = lua_gettop(L), same = n > 0;
+  luaL_checkstack(L, RUN + LUA_MINSTACK, "a column");
   w->scratch->len = 0;
-  es_try(L, es_buffer_reserve(w->scratch, (size_t)n * 8));
+  es_try(L, es_buffer_reserve(w->scratch, (size_t)n * 8 + 8));
   bits = (uint64_t *)(void *)w->scratch->data;
-  for (i = 0; i < n; i++) {
-    es_Common one;
-    lua_rawgeti(L, column, keys[i]);
-    one = common_of(L);
-    if (i == 0) common = one;
-    if (one != common || one == MIXED) {
-      lua_pop(L, 1);
-      return MIXED;
-    }
-    bits[i] = bits_of(L, common);
-    lua_pop(L, 1);
+  for (i = 0; i < n && same; i += run) {
+    run = n - i < RUN ? n - i : RUN;
+    for (k = 0; k < run; k++) lua_rawgeti(L, column, keys[i + k]);
+    if (i == 0) common = common_of(L, top + 1);
+    same = common != MIXED && collect_run(L, bits + i, run, common);
+    lua_settop(L, top);
   }
-  return common;
+  return same ? common : MIXED;
 }
 
 static es_Status put_integers(es_Buffer *out, const uint64_t *bits,
@@ -199,6 +216,7 @@ const char *es_column_write(es_ColumnWriter *w, int column,
   lua_State *L = w->L;
   es_Common common = collect(w, column, keys, n);
   const uint64_t *bits = (const uint64_t *)(const void *)w->scratch->data;
+  w->common = common;
   switch (common) {
     case ALL_INTEGERS: es_try(L, put_integers(w->out, bits, n)); break;
     case ALL_FLOATS:
@@ -208,6 +226,18 @@ const char *es_column_write(es_ColumnWriter *w, int column,
     default: return put_values(w, column, keys, n, at);
   }
   return NULL;
+}
+
+int es_column_is_typed(const es_ColumnWriter *w, es_FieldType type) {
+  switch (type) {
+    case ES_FIELD_BOOLEAN: return w->common == ALL_BOOLEANS;
+    case ES_FIELD_INTEGER:
+    case ES_FIELD_FLOAT:
+      return w->common == ALL_INTEGERS || w->common == ALL_FLOATS;
+    case ES_FIELD_STRING: return 0;
+    case ES_FIELD_NULLABLE: return 1;
+    default: return w->common != MIXED;
+  }
 }
 
 es_Status es_snapshot_frame(es_Buffer *out, const es_Buffer *header,

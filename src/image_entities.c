@@ -7,15 +7,18 @@
 static int read_bits(es_Read *read, es_Buffer *out, const char *s, size_t n,
                      size_t at) {
   size_t i;
-  uint32_t k;
+  uint32_t k, *slots;
   check(read, n == 0 || s[n - 1] != 0, "a set that is not the shortest");
   check(read, n <= ((size_t)ES_SLOT_MAX + 1) / 8, "a set beyond all slots");
-  for (i = 0; i < n; i++)
+  for (i = 0; i < n; i++) {
+    room(read, es_buffer_reserve(out, 8 * sizeof *slots));
+    slots = (uint32_t *)(void *)(out->data + out->len);
     for (k = 0; k < 8; k++)
       if (((unsigned char)s[i] >> k) & 1) {
-        uint32_t slot = (uint32_t)i * 8 + k;
-        room(read, es_buffer_put(out, &slot, sizeof slot));
+        *slots++ = (uint32_t)i * 8 + k;
+        out->len += sizeof *slots;
       }
+  }
   return 1;
 }
 
@@ -23,14 +26,16 @@ static int read_bits(es_Read *read, es_Buffer *out, const char *s, size_t n,
 static int read_list(es_Read *read, es_Buffer *out,
                      const unsigned char *data, size_t n, size_t at) {
   size_t i;
-  uint32_t last = 0;
+  uint32_t last = 0, *slots;
+  room(read, es_buffer_reserve(out, (n + 1) * sizeof *slots));
+  slots = (uint32_t *)(void *)(out->data + out->len);
   for (i = 0; i < n; i++) {
-    uint32_t slot = es_u32_at(data, i);
-    check(read, slot <= ES_SLOT_MAX && (i == 0 || slot > last),
+    slots[i] = es_u32_at(data, i);
+    check(read, slots[i] <= ES_SLOT_MAX && (i == 0 || slots[i] > last),
           "a set of slots that do not ascend");
-    last = slot;
-    room(read, es_buffer_put(out, &slot, sizeof slot));
+    last = slots[i];
   }
+  out->len += n * sizeof *slots;
   return 1;
 }
 

@@ -157,21 +157,35 @@ static void build_excluded(es_Load *l) {
   c->count = es_bitset_count(&c->has);
 }
 
+/* Empty columns of the right size for a trait's values. */
+static void size_columns(const es_Load *l, const es_ImageTrait *t,
+                         const es_Store *s) {
+  uint32_t f, top = t->rows;
+  if (!s->trait->relation) top = es_image_slot(l->image, t, t->rows - 1);
+  for (f = 0; f < s->trait->nfields; f++) {
+    es_store_new_column(l->op->L, t->rows, top);
+    lua_rawseti(l->op->L, l->columns, s->anchor + (int)f);
+  }
+}
+
 /* Members of a trait, or pairs; the values' keys go to 'keys'. */
 static void build_members(es_Load *l, const es_ImageTrait *t,
                           es_StoreContent *c) {
   uint32_t i, n = t->rows, known = l->image->known;
   int pairs = c->store->trait->relation;
   lua_State *L = l->op->L;
+  uint32_t *keys;
   es_try(L, es_bitset_reserve(&c->has, &l->content->alloc, known));
   if (pairs) es_try(L, es_pairs_reserve(&c->pairs, known, n));
   l->keys->len = 0;
+  es_try(L, es_buffer_reserve(l->keys, n * sizeof *keys));
+  keys = (uint32_t *)(void *)l->keys->data;
   for (i = 0; i < n; i++) {
     uint32_t slot = es_image_slot(l->image, t, i), key = slot;
     if (pairs) key = es_pairs_add(&c->pairs, slot, es_image_target(t, i));
     if (!es_bitset_test(&c->has, slot)) c->count++;
     es_bitset_set(&c->has, slot);
-    es_try(L, es_buffer_put(l->keys, &key, sizeof key));
+    keys[i] = key;
   }
 }
 
@@ -214,6 +228,7 @@ static void build(es_Load *l) {
     const es_Found *m = es_match_at(&l->matches, i);
     if (m->entry == NULL) continue;
     build_members(l, t, es_content_of(l->content, m->entry->store));
+    size_columns(l, t, m->entry->store);
     if (m->entry->store->key && t->ncolumns == 1)
       build_keys(l, t, m->entry->store);
     es_fill_trait(&l->fill, i,

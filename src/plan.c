@@ -225,19 +225,23 @@ static int find_field(const es_Plan *p, const es_Trait *t, uint32_t expected,
   return es_trait_field(t, name, n->count);
 }
 
-/* Exactly the fields of the schema, each of its type. */
-static void check_soa(es_Plan *p, const es_Entry *e, uint32_t node) {
+/*
+** Exactly the fields of the schema, each of its type. True when they come in
+** schema order.
+*/
+static uint32_t check_soa(es_Plan *p, const es_Entry *e, uint32_t node) {
   const es_Trait *t = e->store->trait;
   const es_Node *n = node_at(p, node);
-  uint32_t i, key = node + 1, known = 0;
+  uint32_t i, key = node + 1, known = 0, ordered = 1;
   if (!is_object(n)) {
     lua_pushfstring(p->op->L, "is %s, not an object of fields",
                     type_name(n));
     report(p, ES_CODE_MALFORMED, node);
-    return;
+    return 0;
   }
   for (i = 0; i < n->count; i++) {
     int field = find_field(p, t, i, key);
+    ordered &= field == (int)i;
     if (field < 0) {
       const es_Node *k = node_at(p, key);
       malformed_name(p, node, "has the unknown field",
@@ -249,6 +253,7 @@ static void check_soa(es_Plan *p, const es_Entry *e, uint32_t node) {
     key = es_document_next(p->doc, key + 1);
   }
   if (known < t->nfields) report_missing_fields(p, t, node);
+  return ordered;
 }
 
 /* A value of ecs.Key: a string that is new in the document and the world. */
@@ -272,10 +277,12 @@ static void check_key(es_Plan *p, const es_Store *s, uint32_t node) {
   report(p, ES_CODE_DUPLICATE_KEY, node);
 }
 
-static void check_value(es_Plan *p, const es_Entry *e, uint32_t node) {
-  if (e->store->key && !e->codec) check_key(p, e->store, node);
-  else if (!e->codec && e->store->trait->kind == ES_SOA)
-    check_soa(p, e, node);
+/* True for a SoA value whose fields come in schema order. */
+static uint32_t check_value(es_Plan *p, const es_Entry *e, uint32_t node) {
+  if (e->codec) return 0;
+  if (e->store->trait->kind == ES_SOA) return check_soa(p, e, node);
+  if (e->store->key) check_key(p, e->store, node);
+  return 0;
 }
 
 static void check_tag(es_Plan *p, es_Buffer *steps, uint32_t node,
@@ -283,7 +290,7 @@ static void check_tag(es_Plan *p, es_Buffer *steps, uint32_t node,
   const es_Node *n = node_at(p, node);
   const char *name;
   const es_Entry *e;
-  es_Step step = {0, node, record, 0};
+  es_Step step = {0, node, record, 0, 0};
   if (n->type != ES_NODE_STRING) {
     malformed(p, node, "is not a string");
     return;
@@ -318,14 +325,14 @@ static void check_traits(es_Plan *p, es_Buffer *steps, uint32_t node,
   p->guess = 0;
   for (i = 0; i < n; i++) {
     const es_Entry *e = known_entry(p, key, key);
-    es_Step step = {0, key + 1, record, 0};
+    es_Step step = {0, key + 1, record, 0, 0};
     if (e != NULL && (e->store->trait->relation ||
                       e->store->trait->kind == ES_TAG)) {
       malformed(p, key, e->store->trait->relation
                             ? "is a relation, not a data trait"
                             : "is a tag, not a data trait");
     } else if (e != NULL) {
-      check_value(p, e, key + 1);
+      step.ordered = check_value(p, e, key + 1);
       step.entry = entry_number(p, e);
       add_step(p, steps, &step);
     }
@@ -334,28 +341,29 @@ static void check_traits(es_Plan *p, es_Buffer *steps, uint32_t node,
 }
 
 /* data is there exactly when the relation has a store. */
-static void check_data(es_Plan *p, const es_Entry *e, uint32_t pair,
-                       uint32_t data) {
+static uint32_t check_data(es_Plan *p, const es_Entry *e, uint32_t pair,
+                           uint32_t data) {
   es_Kind kind = e->store->trait->kind;
   if (kind == ES_TAG && data != 0)
     malformed(p, pair, "has data, but the relation has no store");
   else if (kind != ES_TAG && data == 0)
     malformed(p, pair, "has no data, but the relation has a store");
   else if (kind == ES_SOA)
-    check_soa(p, e, data);
+    return check_soa(p, e, data);
+  return 0;
 }
 
 static void check_pair(es_Plan *p, const es_Entry *e, uint32_t node,
                        uint32_t record) {
   static const char *const words[] = {"target", "data"};
   uint32_t found[2], index;
-  es_Step step = {0, 0, record, 0};
+  es_Step step = {0, 0, record, 0, 0};
   if (!is_object(node_at(p, node))) {
     malformed(p, node, "is not an object");
     return;
   }
   read_keys(p, node, words, 2, found);
-  check_data(p, e, node, found[1]);
+  step.ordered = check_data(p, e, node, found[1]);
   if (found[0] == 0) {
     malformed(p, node, "has no target");
     return;

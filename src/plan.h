@@ -18,6 +18,7 @@ typedef struct es_Step {
   uint32_t node;      /* the value; without one, what names the step */
   uint32_t record;    /* snapshot index of the entity */
   uint32_t target;    /* snapshot index of the target */
+  uint32_t ordered;   /* SoA: the fields come in schema order */
 } es_Step;
 
 typedef struct es_Plan {

@@ -19,11 +19,13 @@ typedef struct es_Restore {
   es_Op op;
   es_Plan plan;
   unsigned char open;
+  unsigned char in_world; /* the world record is being restored */
   es_Entity *entities;    /* the new ones, by snapshot index */
   uint32_t spawned;       /* how many exist */
   uint64_t *alive;        /* who was alive before, by words */
   uint32_t words;
   int ctx;                /* stack index of the codecs' context */
+  int *columns;           /* per entry: stack index of its first column */
   const es_Step *step;    /* what is being restored; NULL: nothing yet */
 } es_Restore;
 
@@ -72,10 +74,9 @@ static es_Status reserve_steps(es_Restore *r, const es_Buffer *b,
   for (i = 0; i < n && status == ES_OK; i++) {
     es_Store *s = w->registry.entries[steps[i].entry].store;
     /* n bounds the pairs of one relation; the check is cheap once it fits */
-    if (s->has.n * 64 < slots || (s->trait->relation && s->room < n)) {
+    if (s->has.n * 64 < slots || (s->trait->relation && s->room == 0))
       status = es_store_reserve(s, &w->alloc, slots, n);
-      s->room = s->trait->relation ? n : 0;
-    }
+    s->room++;   /* counts the values of this store, see push_columns */
   }
   return status;
 }
@@ -122,7 +123,9 @@ static void push_field(const es_Restore *r, const es_Entry *e,
   const es_Node *n = es_document_node(p->doc, node);
   es_FieldType type = e->store->trait->fields[field].type;
   uint32_t index;
-  if (es_entry_is_ref(e, field)) {
+  if (n->type == ES_NODE_INT && e->refs == NULL) {
+    lua_pushinteger(L, n->u.i);
+  } else if (es_entry_is_ref(e, field)) {
     if (es_plan_index(p, node, &index)) es_world_push(L, r->entities[index]);
     else if (type == ES_FIELD_NULLABLE) lua_pushnil(L);
     else lua_pushlightuserdata(L, NULL);
@@ -134,18 +137,17 @@ static void push_field(const es_Restore *r, const es_Entry *e,
 }
 
 /* Pushes the fields of a SoA value in schema order. [-0, +nfields] */
-static void push_soa(const es_Restore *r, const es_Entry *e, uint32_t node) {
+static void push_soa(const es_Restore *r, const es_Entry *e,
+                     const es_Step *step) {
   const es_Document *d = r->plan.doc;
   const es_Trait *t = e->store->trait;
-  uint32_t i, key = node + 1;
+  uint32_t i, key = step->node + 1;
   luaL_checkstack(r->op.L, (int)t->nfields + LUA_MINSTACK, "fields");
   for (i = 0; i < t->nfields; i++) {
-    const es_Node *k = es_document_node(d, key);
     const es_Field *f = &t->fields[i];
     uint32_t value = key + 1;
-    if (k->count != f->len ||
-        memcmp(es_document_text(d, k), f->name, f->len) != 0)
-      value = es_document_find(d, node, f->name, f->len);
+    if (!step->ordered)
+      value = es_document_find(d, step->node, f->name, f->len);
     push_field(r, e, i, value);
     if (i + 1 < t->nfields) key = es_document_next(d, key + 1);
   }
@@ -206,12 +208,13 @@ static void push_decoded(es_Restore *r, const es_Entry *e, uint32_t node) {
 }
 
 /* Pushes all fields of a step's value. [-0, +nfields] */
-static void push_value(es_Restore *r, const es_Entry *e, uint32_t node) {
+static void push_value(es_Restore *r, const es_Entry *e,
+                       const es_Step *step) {
   const es_Trait *t = e->store->trait;
   if (t->kind == ES_TAG) return;
-  if (e->codec) push_decoded(r, e, node);
-  else if (t->kind == ES_SOA) push_soa(r, e, node);
-  else es_luadoc_push(r->op.L, r->plan.doc, node, r->plan.integers);
+  if (e->codec) push_decoded(r, e, step->node);
+  else if (t->kind == ES_SOA) push_soa(r, e, step);
+  else es_luadoc_push(r->op.L, r->plan.doc, step->node, r->plan.integers);
 }
 
 /* An observer may have destroyed what is being restored. */
@@ -237,7 +240,7 @@ static void apply_step(es_Restore *r, const es_Step *step, uint32_t slot) {
     target = es_entity_slot(r->entities[step->target]);
   }
   r->step = step;
-  push_value(r, e, step->node);
+  push_value(r, e, step);
   if (s->key && !e->codec) es_add_check_key(&r->op, s, slot, top + 1);
   if (es_has(s, slot, target)) es_drop(&r->op, s, slot, target);
   if (exclusive && es_pairs_first(&s->pairs, slot) != 0)
@@ -249,14 +252,91 @@ static void apply_step(es_Restore *r, const es_Step *step, uint32_t slot) {
   lua_settop(L, top);
 }
 
+/* Where the values of a step will lie. */
+static uint32_t step_key(const es_Restore *r, const es_Step *step,
+                         uint32_t slot) {
+  const es_Store *s = r->op.w->registry.entries[step->entry].store;
+  return s->trait->relation ? es_pairs_peek(&s->pairs, 0) : slot;
+}
+
+/* The fields of a step straight into their columns. [-0, +0] */
+static void write_fields(const es_Restore *r, const es_Entry *e,
+                         const es_Step *step, uint32_t slot) {
+  const es_Document *d = r->plan.doc;
+  const es_Trait *t = e->store->trait;
+  uint32_t i, node = step->node + 2, key = step_key(r, step, slot);
+  int column = r->columns[step->entry];
+  if (t->kind == ES_AOS) {
+    es_luadoc_push(r->op.L, d, step->node, r->plan.integers);
+    lua_rawseti(r->op.L, column, key);
+    return;
+  }
+  for (i = 0; i < t->nfields; i++) {
+    push_field(r, e, i, node);
+    lua_rawseti(r->op.L, column + (int)i, key);
+    if (i + 1 < t->nfields) node = es_document_next(d, node) + 1;
+  }
+}
+
+/* A step that no one watches and no script has a part in. */
+static int apply_quietly(es_Restore *r, const es_Step *step, uint32_t slot) {
+  const es_Entry *e = &r->op.w->registry.entries[step->entry];
+  es_Store *s = e->store;
+  if (r->op.w->observed || e->codec || s->key ||
+      (s->trait->kind == ES_SOA && !step->ordered))
+    return 0;
+  r->step = step;
+  if (s->trait->kind != ES_TAG) write_fields(r, e, step, slot);
+  if (s->trait->relation) {
+    es_pairs_add(&s->pairs, slot, es_entity_slot(r->entities[step->target]));
+    s->version++;
+  }
+  es_store_set(s, slot);
+  return 1;
+}
+
 /* (2) the world record, (3) traits by record, (4) pairs by record */
 static void apply_steps(es_Restore *r, const es_Buffer *b, int world) {
   uint32_t i, n;
   const es_Step *steps = es_plan_steps(b, &n);
+  r->in_world = (unsigned char)world;
   for (i = 0; i < n; i++) {
+    es_Entity e = r->entities[steps[i].record];
+    uint32_t slot = world ? 0 : es_entity_slot(e);
+    if (apply_quietly(r, &steps[i], slot)) continue;
     if (!world) check_alive(r, steps[i].record);
-    apply_step(r, &steps[i],
-               world ? 0 : es_entity_slot(r->entities[steps[i].record]));
+    apply_step(r, &steps[i], slot);
+  }
+}
+
+/* A column that nobody uses yet is replaced by one of the right size. */
+static void push_column(const es_Restore *r, const es_Store *s, uint32_t f) {
+  lua_State *L = r->op.L;
+  if (s->room == 0 || s->count > 0 || s->shown || s->key) {
+    es_store_push_column(&r->op, s, f);
+    return;
+  }
+  es_store_new_column(L, s->room, s->trait->relation
+                                      ? s->room
+                                      : r->op.w->entities.known +
+                                            r->plan.entities);
+  lua_pushvalue(L, -1);
+  lua_rawseti(L, r->op.anchors, s->anchor + (int)f);
+}
+
+/* Puts the columns of all entries on the stack. [-0, +n] */
+static void push_columns(es_Restore *r) {
+  const es_Registry *registry = &r->op.w->registry;
+  lua_State *L = r->op.L;
+  uint32_t i, f;
+  r->columns =
+      lua_newuserdatauv(L, (registry->n + 1) * sizeof *r->columns, 0);
+  for (i = 0; i < registry->n; i++) {
+    const es_Store *s = registry->entries[i].store;
+    luaL_checkstack(L, (int)s->trait->nfields + LUA_MINSTACK,
+                    "too many fields");
+    r->columns[i] = lua_gettop(L) + 1;
+    for (f = 0; f < s->trait->nfields; f++) push_column(r, s, f);
   }
 }
 
@@ -309,11 +389,13 @@ static int run(lua_State *L) {
   lua_pushvalue(L, 3);
   lua_pushcclosure(L, ctx_entity, 2);
   lua_setfield(L, r->ctx, "entity");
+  push_columns(r);
   spawn_entities(r);
   apply_steps(r, r->plan.world, 1);
   apply_steps(r, r->plan.traits, 0);
   apply_steps(r, r->plan.pairs, 0);
-  for (i = 0; i < r->plan.entities; i++) check_alive(r, i);
+  for (i = 0; i < r->plan.entities && r->op.w->observed; i++)
+    check_alive(r, i);
   lua_createtable(L, 0, 1);
   lua_createtable(L, (int)r->plan.entities, 0);
   for (i = 0; i < r->plan.entities; i++) {
@@ -324,10 +406,25 @@ static int run(lua_State *L) {
   return 1;
 }
 
+/* The step that failed may have left values that nobody has. */
+static void erase_step(const es_Restore *r, const es_Op *op) {
+  const es_Step *step = r->step;
+  const es_Store *s;
+  uint32_t slot = 0;
+  if (step == NULL) return;
+  s = op->w->registry.entries[step->entry].store;
+  if (!r->in_world) slot = es_entity_slot(r->entities[step->record]);
+  if (s->trait->relation)
+    es_store_erase(op, s, es_pairs_peek(&s->pairs, 0));
+  else if (!es_bitset_test(&s->has, slot))
+    es_store_erase(op, s, slot);
+}
+
 /* Takes back all that this restore, or observers during it, brought. */
 static void undo(es_Restore *r, const es_Op *op, int errors) {
   es_World *w = op->w;
   uint32_t i, slot;
+  erase_step(r, op);
   es_undo_entities(op, r->entities, r->spawned, errors);
   for (slot = es_bitset_next(&w->entities.alive, 1); slot != ES_NO_SLOT;
        slot = es_bitset_next(&w->entities.alive, slot + 1)) {

@@ -24,6 +24,7 @@ typedef struct es_Shot {
   es_Buffer *path;
   es_ColumnWriter column;
   es_CborSink sink;
+  uint32_t *counts;       /* per entry: its rows */
   uint64_t *selected;     /* words: who is saved, slot 0 included */
   uint32_t words;
   int ctx;                /* stack index of the codecs' context */
@@ -44,8 +45,15 @@ static uint32_t length(const es_Buffer *b) {
   return (uint32_t)(b->len / sizeof(uint32_t));
 }
 
+/* Room for 'n' more numbers; where they go. */
+static uint32_t *number_room(const es_Shot *s, es_Buffer *b, size_t n) {
+  es_try(s->op.L, es_buffer_reserve(b, n * sizeof(uint32_t) + 1));
+  return (uint32_t *)(void *)(b->data + b->len);
+}
+
 static void put_number(const es_Shot *s, es_Buffer *b, uint32_t n) {
-  es_try(s->op.L, es_buffer_put(b, &n, sizeof n));
+  *number_room(s, b, 1) = n;
+  b->len += sizeof n;
 }
 
 /* Pushes a SerializeError about the entry in hand. [-0, +1] */
@@ -139,8 +147,9 @@ static void save_fields(es_Shot *s, const es_Entry *e) {
     if (es_entry_is_ref(e, i)) {
       save_refs(s, column);
     } else {
-      check_types(s, column);
       save_column(s, column, numbers(s->rows));
+      if (!es_column_is_typed(&s->column, s->field->type))
+        check_types(s, column);
     }
     lua_pop(s->op.L, 1);
   }
@@ -189,13 +198,15 @@ static void save_encoded(es_Shot *s, const es_Entry *e) {
 
 /* Lists the slots that have the trait and are saved. */
 static void list_slots(es_Shot *s, const es_Store *store) {
-  uint32_t k;
+  uint32_t k, n = 0, *slots;
   uint64_t word;
   s->slots->len = s->rows->len = 0;
+  slots = number_room(s, s->slots, store->count);
   for (k = 0; k < store->has.n && k < s->words; k++)
     for (word = store->has.words[k] & s->selected[k]; word != 0;
          word &= word - 1)
-      put_number(s, s->slots, k * 64 + es_bits_lowest(word));
+      slots[n++] = k * 64 + es_bits_lowest(word);
+  s->slots->len = n * sizeof *slots;
 }
 
 /* Lists the pairs: sources in 'slots', data rows in 'rows'. */
@@ -308,6 +319,7 @@ static uint32_t save_entries(es_Shot *s, int relations, es_Buffer *targets) {
     s->entry = e;
     if (relations) list_pairs(s, e->store, targets);
     else list_slots(s, e->store);
+    s->counts[r->sorted[i]] = length(s->slots);
     if (s->slots->len == 0) continue;
     saved++;
     if (relations) save_relation(s, e, targets);
@@ -318,39 +330,32 @@ static uint32_t save_entries(es_Shot *s, int relations, es_Buffer *targets) {
 }
 
 /* The header's list of all entries that have rows. */
-static void save_headers(es_Shot *s, es_Buffer *list, uint32_t *count,
-                         es_Buffer *targets) {
+static void save_headers(const es_Shot *s) {
   const es_Registry *r = &s->op.w->registry;
-  uint32_t i;
+  uint32_t i, count = 0;
+  for (i = 0; i < r->n; i++) count += s->counts[i] > 0;
+  es_try(s->op.L, es_cbor_put_head(s->header, ES_CBOR_ARRAY, count));
   for (i = 0; i < r->n; i++) {
-    const es_Entry *e = &r->entries[r->sorted[i]];
-    int relation = e->store->trait->relation;
-    if (!is_due(e, relation)) continue;
-    targets->len = 0;
-    s->entry = e;
-    if (relation) list_pairs(s, e->store, targets);
-    else list_slots(s, e->store);
-    if (s->slots->len == 0) continue;
-    ++*count;
-    es_try(s->op.L, put_trait_header(list, e, length(s->slots),
+    uint32_t at = r->sorted[i];
+    const es_Entry *e = &r->entries[at];
+    if (s->counts[at] == 0) continue;
+    es_try(s->op.L, put_trait_header(s->header, e, s->counts[at],
                                      es_entry_version(&s->op, e)));
   }
-  s->entry = NULL;
 }
 
 /* Generations since the world began; what is not saved has died. */
 static void save_generations(es_Shot *s) {
   const es_Entities *x = &s->op.w->entities;
-  uint32_t slot;
+  uint32_t slot, *list;
   s->rows->len = 0;
+  list = number_room(s, s->rows, x->known);
   for (slot = 0; slot < x->known; slot++) {
     uint32_t gen = x->generation[slot];
     if (es_bitset_test(&x->alive, slot) && !is_selected(s, slot)) gen++;
-    put_number(s, s->rows,
-               gen >= ES_RETIRED ? ES_RETIRED : gen - x->base);
+    list[slot] = gen >= ES_RETIRED ? ES_RETIRED : gen - x->base;
   }
-  es_try(s->op.L,
-         es_column_put_counts(s->body, numbers(s->rows), x->known));
+  es_try(s->op.L, es_column_put_counts(s->body, list, x->known));
 }
 
 /* The slots to reuse, the next one last; what is not saved comes last. */
@@ -369,17 +374,17 @@ static void save_free(es_Shot *s) {
 
 /* The set of saved slots (without 0) that 'all' admits; NULL: all. */
 static void save_set(es_Shot *s, const es_Bitset *all) {
-  uint32_t k;
+  uint32_t k, n = 0, *slots;
   s->slots->len = 0;
+  slots = number_room(s, s->slots, (size_t)s->words * 64);
   for (k = 0; k < s->words; k++) {
     uint64_t word = s->selected[k];
     if (all != NULL) word &= es_bitset_word(all, k);
     if (k == 0) word &= ~(uint64_t)1;
     for (; word != 0; word &= word - 1)
-      put_number(s, s->slots, k * 64 + es_bits_lowest(word));
+      slots[n++] = k * 64 + es_bits_lowest(word);
   }
-  es_try(s->op.L,
-         es_set_write(s->body, numbers(s->slots), length(s->slots)));
+  es_try(s->op.L, es_set_write(s->body, slots, n));
 }
 
 /* { free, used, alive, excluded, generations } */
@@ -420,9 +425,9 @@ static void save_data(es_Shot *s) {
   lua_pop(s->op.L, 1);
 }
 
-static void save_header(es_Shot *s, es_Buffer *list, es_Buffer *targets) {
+/* After the body, which has counted the rows. */
+static void save_header(es_Shot *s) {
   lua_State *L = s->op.L;
-  uint32_t count = 0;
   int meta = s->options->meta != 0;
   es_try(L, es_cbor_put_head(s->header, ES_CBOR_MAP, meta ? 2 : 1));
   if (meta) {
@@ -430,9 +435,7 @@ static void save_header(es_Shot *s, es_Buffer *list, es_Buffer *targets) {
     save_value(s, s->header, s->options->meta, "meta");
   }
   es_try(L, es_put_word(s->header, "traits"));
-  save_headers(s, list, &count, targets);
-  es_try(L, es_cbor_put_head(s->header, ES_CBOR_ARRAY, count));
-  es_try(L, es_buffer_put(s->header, list->data, list->len));
+  save_headers(s);
 }
 
 /* { data, traits, entities, relations }; counts come before contents. */
@@ -625,11 +628,14 @@ static int run(lua_State *L) {
   part = es_guard_buffer(L);
   targets = es_guard_buffer(L);
   push_ctx(s, 3);
+  s->counts =
+      lua_newuserdatauv(L, (s->op.w->registry.n + 1) * sizeof *s->counts, 0);
+  memset(s->counts, 0, (s->op.w->registry.n + 1) * sizeof *s->counts);
   select_entities(s);
   es_handler_save_all(&s->op, s->ctx, s->options->data);   /* data table */
   check_registered(s);
-  save_header(s, part, targets);
   save_body(s, part, targets);
+  save_header(s);
   es_try(L, es_snapshot_frame(out, s->header, s->body));
   return 0;
 }

@@ -43,10 +43,17 @@ typedef struct es_ColumnWriter {
   es_Buffer *out;
   es_Buffer *scratch;    /* numbers before they are narrowed */
   es_LuaWalk *walk;
+  int common;            /* what all values of the last column were */
 } es_ColumnWriter;
 
 const char *es_column_write(es_ColumnWriter *w, int column,
                             const uint32_t *keys, uint32_t n, uint32_t *at);
+
+/*
+** True if the last column's form alone tells that all values may stand in a
+** field of this type.
+*/
+int es_column_is_typed(const es_ColumnWriter *w, es_FieldType type);
 
 /* References as they are: slots, 0 for none. */
 es_Status es_column_put_slots(es_Buffer *out, const uint32_t *slots,

@@ -360,6 +360,13 @@ static void bury_column(lua_State *L) {
   lua_pop(L, 1);
 }
 
+/* Lua keeps a table as an array where more than half of it is used. */
+void es_store_new_column(lua_State *L, uint32_t count, uint32_t top) {
+  int dense = count > top / 2;
+  if (top > INT32_MAX / 2) top = INT32_MAX / 2;
+  lua_createtable(L, dense ? (int)top : 0, dense ? 1 : (int)count);
+}
+
 void es_store_fresh(const es_Op *op, const es_Store *s) {
   int at, end = s->anchor + (int)s->trait->nfields;
   for (at = s->anchor; at < end; at++) {

@@ -33,7 +33,7 @@ typedef struct es_Store {
   int anchor;            /* columns at anchor + field, then the trait */
   int ready;             /* columns and trait are anchored */
   int observers[ES_EVENT_COUNT];   /* anchors of lists; 0: none yet */
-  uint32_t room;         /* restore: pairs that room was made for */
+  uint32_t room;         /* restore: how many values will come */
   int entry;             /* index in the registry, or -1 */
   unsigned char ignored; /* ignoreTraits */
   unsigned char key;     /* this is ecs.Key: 'index' at anchor + 2 */
@@ -106,6 +106,12 @@ void es_store_no_field(const struct es_Op *op, const es_Store *s, int idx);
 /* Raises when the value at 'idx' may not stand in the field. */
 void es_store_check(const struct es_Op *op, const es_Store *s, uint32_t field,
                     int idx);
+
+/*
+** Pushes an empty column with room for 'count' values at keys up to 'top'.
+** [-0, +1]
+*/
+void es_store_new_column(lua_State *L, uint32_t count, uint32_t top);
 
 /*
 ** Renewing replaces the columns by empty ones; those that a script holds are

@@ -23,7 +23,7 @@ static size_t sequence(const unsigned char *p, size_t left) {
   return c == 0xF4 && p[1] > 0x8F ? 0 : 4;
 }
 
-/* Bytes of ASCII at the start, a multiple of 8: most text is nothing else. */
+/* Bytes of ASCII at the start: most text is nothing else. */
 static size_t ascii(const char *s, size_t n) {
   size_t i = 0;
   while (n - i >= 8) {
@@ -32,6 +32,7 @@ static size_t ascii(const char *s, size_t n) {
     if ((word & HIGH_BITS) != 0) break;
     i += 8;
   }
+  while (i < n && (unsigned char)s[i] < 0x80) i++;
   return i;
 }
 
@@ -52,7 +53,7 @@ static size_t check(const char *s, size_t n, int surrogates) {
       else if (high_end == i) return i;
     }
     i += length;
-    if (length == 1) i += ascii(s + i, n - i);
+    i += ascii(s + i, n - i);
   }
   return n;
 }

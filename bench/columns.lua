@@ -1,0 +1,61 @@
+--- The floor: how long it takes the C API to move the same values, with nothing else done.
+
+local workload = require "bench.workload"
+
+local columns = {}
+local T = workload.traits
+
+local BUILD = os.getenv "ECSSER_BUILD" or "build"
+
+local function compile()
+  local target = BUILD .. "/bench/floor.so"
+  local flags = "-std=c11 -O2 -fPIC -shared $(pkg-config --cflags lua5.4)"
+  return os.execute(("mkdir -p %s/bench && env -u LD_PRELOAD ${CC:-cc} %s -o %s bench/floor.c")
+    :format(BUILD, flags, target))
+end
+
+--- The C module bench.floor, or nil where it cannot be had.
+local function native()
+  local found, module = pcall(require, "bench.floor")
+  if not found and compile() then found, module = pcall(require, "bench.floor") end
+  return found and module or nil
+end
+
+columns.floor = native()
+
+--- Pairs have no columns that a script can see: tables of their size stand in.
+local function pairColumns(list, world, floor)
+  local turns, damage, rows = {}, {}, {}
+  for _, source in ipairs(world:query(T.HasEffect "*")) do
+    for _, target in ipairs(world:targets(source, T.HasEffect)) do
+      local row = #rows + 1
+      rows[row] = row
+      turns[row], damage[row] = world:get(source, T.HasEffect(target), "turns", "damage")
+    end
+  end
+  local keys = floor.keys(rows)
+  table.insert(list, { turns, keys, 1 })
+  table.insert(list, { damage, keys, 0.5 })
+end
+
+--- All columns of W(n): { table, keys, a value such as they hold }.
+function columns.of(world, floor)
+  local list = {}
+  local function add(trait, sample, ...)
+    local keys = floor.keys((world:slots(trait)))
+    for _, field in ipairs { ... } do
+      table.insert(list, { world:column(trait, field), keys, sample })
+    end
+  end
+  add(T.Position, 0.5, "x", "y")
+  add(T.Velocity, 0.5, "x", "y")
+  add(T.Health, 1, "hp", "max")
+  add(T.Name, "entity", "value")
+  add(T.Intent, "attack", "kind")
+  add(T.Intent, 1, "target")
+  table.insert(list, { world:column(T.Inventory), floor.keys((world:slots(T.Inventory))), {} })
+  pairColumns(list, world, floor)
+  return list
+end
+
+return columns
