@@ -242,7 +242,7 @@ describe("codec.class", function()
         ["@class"] = "Planet",
         moons = { { ["@class"] = "Stock" }, { ["@class"] = "Gas" } },
       }))
-    local long = restoreCause(classes, { ["@class"] = ("\u{e9}\n\""):rep(1000) })
+    local long = restoreCause(classes, { ["@class"] = "x\n" .. ("\"\u{e9}\u{20ac}"):rep(1000) })
     assert.truthy(#long < 300, long)
     assert.truthy(utf8.len(long), "a name is cut within a character")
     local world, trait = worldOf(classes)

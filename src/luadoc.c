@@ -13,7 +13,11 @@
 typedef struct es_KeyRef {
   const char *text;   /* anchored by the table it is a key of */
   size_t len;
+  int idx;            /* stack index of the key itself; 0: not kept */
 } es_KeyRef;
+
+/* As many keys of an object stay on the stack, which saves finding them. */
+enum { KEPT_KEYS = 16 };
 
 es_LuaWalk *es_luadoc_walk(lua_State *L, const es_State *s, es_Sink *sink) {
   es_LuaWalk *w = lua_newuserdatauv(L, sizeof *w, 0);
@@ -64,9 +68,24 @@ static void sift(es_Compare order, es_KeyRef *k, size_t i, size_t n) {
   }
 }
 
+/* Most objects are small. */
+static void insertion_sort(es_Compare order, es_KeyRef *k, size_t n) {
+  size_t i, j;
+  for (i = 1; i < n; i++) {
+    es_KeyRef t = k[i];
+    for (j = i; j > 0 && compare(order, &k[j - 1], &t) > 0; j--)
+      k[j] = k[j - 1];
+    k[j] = t;
+  }
+}
+
 /* Heap sort: in place, and n log n also for crafted names. */
 static void sort_keys(es_Compare order, es_KeyRef *k, size_t n) {
   size_t i;
+  if (n <= KEPT_KEYS) {
+    insertion_sort(order, k, n);
+    return;
+  }
   for (i = n / 2; i > 0; i--) sift(order, k, i - 1, n);
   for (i = n; i > 1; i--) {
     es_KeyRef t = k[0];
@@ -84,6 +103,24 @@ typedef struct es_Shape {
   const char *wrong;
 } es_Shape;
 
+/* Notes the key on top, a string; the first ones stay on the stack. */
+static void note_key(es_LuaWalk *w, lua_Integer n) {
+  es_KeyRef k;
+  k.text = lua_tolstring(w->L, -1, &k.len);
+  k.idx = 0;
+  if (n < KEPT_KEYS) {
+    lua_pushvalue(w->L, -1);
+    k.idx = lua_gettop(w->L) - 1;
+  }
+  es_try(w->L, es_buffer_reserve(w->keys, sizeof k));
+  memcpy(w->keys->data + w->keys->len, &k, sizeof k);
+  w->keys->len += sizeof k;
+}
+
+/*
+** Looks at all keys. The strings are noted behind the keys of the open
+** objects, and the first ones stay on the stack. [-0, +KEPT_KEYS at most]
+*/
 static es_Shape shape_of(es_LuaWalk *w, int idx) {
   lua_State *L = w->L;
   es_Shape s = {0, 0, (lua_Integer)lua_rawlen(L, idx), NULL};
@@ -91,13 +128,12 @@ static es_Shape shape_of(es_LuaWalk *w, int idx) {
   while (lua_next(L, idx)) {   /* key value */
     lua_pop(L, 1);
     if (lua_type(L, -1) == LUA_TSTRING) {
-      s.strings++;
+      note_key(w, s.strings++);
     } else if (lua_isinteger(L, -1) && lua_tointeger(L, -1) >= 1 &&
                lua_tointeger(L, -1) <= s.length) {
       s.integers++;
     } else {
       s.wrong = "has a key that is neither a string nor in 1..n";
-      lua_pop(L, 1);
       return s;
     }
   }
@@ -127,22 +163,6 @@ static const char *emit_array(es_LuaWalk *w, int idx, lua_Integer n) {
   return wrong;
 }
 
-/* Appends the table's keys to the stack of keys, sorted. */
-static void collect_keys(es_LuaWalk *w, int idx, size_t n) {
-  lua_State *L = w->L;
-  size_t start = w->keys->len;
-  es_try(L, es_buffer_reserve(w->keys, n * sizeof(es_KeyRef)));
-  lua_pushnil(L);
-  while (lua_next(L, idx)) {   /* key value */
-    es_KeyRef k;
-    lua_pop(L, 1);
-    k.text = lua_tolstring(L, -1, &k.len);
-    es_try(L, es_buffer_put(w->keys, &k, sizeof k));
-  }
-  sort_keys(w->exact ? es_cbor_compare_keys : es_document_compare,
-            (es_KeyRef *)(void *)(w->keys->data + start), n);
-}
-
 static const char *emit_entry(es_LuaWalk *w, int idx, const es_KeyRef *k) {
   es_Level *level = &w->levels[w->depth - 1];
   const char *wrong;
@@ -151,24 +171,26 @@ static const char *emit_entry(es_LuaWalk *w, int idx, const es_KeyRef *k) {
   if (!w->exact && es_utf8_check(k->text, k->len) != k->len)
     return "has a key that is not UTF-8";
   tell(w, w->sink->key(w->sink, k->text, k->len));
-  lua_pushlstring(w->L, k->text, k->len);
+  if (k->idx != 0) lua_pushvalue(w->L, k->idx);
+  else lua_pushlstring(w->L, k->text, k->len);
   lua_rawget(w->L, idx);
   wrong = emit(w, lua_gettop(w->L));
   lua_pop(w->L, 1);
   return wrong;
 }
 
+/* The keys were noted last. */
 static const char *emit_object(es_LuaWalk *w, int idx, size_t n) {
-  size_t i, start = w->keys->len;
+  size_t i, start = w->keys->len - n * sizeof(es_KeyRef);
   const char *wrong = NULL;
   tell(w, w->sink->open(w->sink, ES_NODE_OBJECT, count_of((lua_Integer)n)));
-  collect_keys(w, idx, n);
+  sort_keys(w->exact ? es_cbor_compare_keys : es_document_compare,
+            (es_KeyRef *)(void *)(w->keys->data + start), n);
   for (i = 0; i < n && wrong == NULL; i++) {
     es_KeyRef k;   /* a copy: the buffer moves when it grows */
     memcpy(&k, w->keys->data + start + i * sizeof k, sizeof k);
     wrong = emit_entry(w, idx, &k);
   }
-  w->keys->len = start;
   if (wrong == NULL) tell(w, w->sink->close(w->sink));
   return wrong;
 }
@@ -188,12 +210,14 @@ static const char *enter(es_LuaWalk *w, int idx) {
     if (w->levels[i].table == table) return "contains itself";
   memset(&w->levels[w->depth], 0, sizeof w->levels[0]);
   w->levels[w->depth++].table = table;
-  luaL_checkstack(w->L, 8, "a nested value");
+  luaL_checkstack(w->L, KEPT_KEYS + 8, "a nested value");
   return NULL;
 }
 
+/* The table's own keys are noted and kept until it is done. [-0, +0] */
 static const char *emit_table(es_LuaWalk *w, int idx) {
-  int marked = 0;
+  int marked = 0, top = lua_gettop(w->L);
+  size_t keys = w->keys->len;
   es_Shape s;
   const char *wrong;
   if (lua_getmetatable(w->L, idx)) {
@@ -201,15 +225,18 @@ static const char *emit_table(es_LuaWalk *w, int idx) {
     lua_pop(w->L, 1);
     if (!marked) return "has a metatable";
   }
+  wrong = enter(w, idx);
+  if (wrong != NULL) return wrong;
   s = shape_of(w, idx);
   if (s.wrong == NULL && marked && s.strings > 0)
     s.wrong = "is marked as an array but has string keys";
-  if (s.wrong != NULL) return s.wrong;
-  wrong = enter(w, idx);
-  if (wrong != NULL) return wrong;
-  if (s.strings > 0) wrong = emit_object(w, idx, (size_t)s.strings);
+  wrong = s.wrong;
+  if (wrong != NULL) w->depth--;   /* the table itself is wrong */
+  else if (s.strings > 0) wrong = emit_object(w, idx, (size_t)s.strings);
   else if (s.integers > 0) wrong = emit_array(w, idx, s.integers);
   else wrong = emit_empty(w, marked);
+  lua_settop(w->L, top);
+  w->keys->len = keys;
   if (wrong == NULL) w->depth--;   /* on a fault the levels tell the path */
   return wrong;
 }

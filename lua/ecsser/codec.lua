@@ -174,7 +174,7 @@ local function strip(value, walk)
   for key, item in walk.each(value) do
     local part = step(strip, item, walk, key)
     if name and type(key) ~= "string" then
-      items = items or ecs.array {}
+      items = items or {}
       items[key] = part
     else
       out[isEscaped(key) and "@" .. key or key] = part
