@@ -148,8 +148,14 @@ static void save_plain(es_Save *s, const es_Field *f, int idx) {
   lua_State *L = s->op.L;
   int type = lua_type(L, idx);
   if (type == LUA_TNUMBER && f->type != ES_FIELD_STRING &&
-      f->type != ES_FIELD_BOOLEAN && lua_isinteger(L, idx)) {
-    tell(s, s->sink->integer(s->sink, lua_tointeger(L, idx)));
+      f->type != ES_FIELD_BOOLEAN) {
+    double d = lua_tonumber(L, idx);
+    if (lua_isinteger(L, idx))
+      tell(s, s->sink->integer(s->sink, lua_tointeger(L, idx)));
+    else if (d - d == 0.0)   /* finite */
+      tell(s, s->sink->number(s->sink, d));
+    else
+      save_value(s, idx);
   } else if (type == LUA_TNIL && f->type == ES_FIELD_NULLABLE) {
     tell(s, s->sink->null(s->sink));
   } else {

@@ -1,6 +1,4 @@
 /* shot.c - see shot.h */
-#include "shot.h"
-
 #include <string.h>
 
 #include <lauxlib.h>
@@ -10,27 +8,7 @@
 #include "guard.h"
 #include "handler.h"
 #include "names.h"
-#include "query.h"
-
-/* One saveSnapshot. It is a userdata, so that an escaped ctx finds it dead. */
-typedef struct es_Shot {
-  es_Op op;
-  const es_ShotOptions *options;
-  unsigned char open;
-  es_Buffer *header, *body;
-  es_Buffer *slots;       /* uint32: the rows of the trait in hand */
-  es_Buffer *rows;        /* uint32: keys of the values (pairs: rows) */
-  es_Buffer *iota;        /* uint32: 1, 2, 3, ... */
-  es_Buffer *path;
-  es_ColumnWriter column;
-  es_CborSink sink;
-  uint32_t *counts;       /* per entry: its rows */
-  uint64_t *selected;     /* words: who is saved, slot 0 included */
-  uint32_t words;
-  int ctx;                /* stack index of the codecs' context */
-  const es_Entry *entry;  /* in hand, for messages */
-  const es_Field *field;
-} es_Shot;
+#include "shot_private.h"
 
 static int is_selected(const es_Shot *s, uint32_t slot) {
   return (slot >> 6) < s->words &&
@@ -463,75 +441,6 @@ static void save_body(es_Shot *s, es_Buffer *part, es_Buffer *targets) {
   s->body = body;
 }
 
-/* Takes out of the selection all that carry the trait at 'idx'. */
-static void exclude(es_Shot *s, int idx) {
-  lua_State *L = s->op.L;
-  const es_Trait *t = es_trait_test(L, s->op.w->state, idx);
-  const es_Store *store;
-  uint32_t k;
-  if (t == NULL)
-    es_error(L, s->op.fn, "exclude: trait expected, got %s",
-             es_error_typename(L, idx));
-  store = es_store_find(s->op.w, t);
-  for (k = 0; store != NULL && k < s->words; k++)
-    s->selected[k] &= ~es_bitset_word(&store->has, k);
-  s->selected[0] |= 1;
-}
-
-static void exclude_list(es_Shot *s, int list) {
-  lua_Integer i, n = (lua_Integer)lua_rawlen(s->op.L, list);
-  for (i = 1; i <= n; i++) {
-    lua_rawgeti(s->op.L, list, i);
-    exclude(s, lua_gettop(s->op.L));
-    lua_pop(s->op.L, 1);
-  }
-}
-
-/* Keeps the entities for which the function at 'fn' is true. */
-static void filter_function(es_Shot *s, int fn) {
-  lua_State *L = s->op.L;
-  const es_Entities *x = &s->op.w->entities;
-  uint32_t slot;
-  for (slot = es_bitset_next(&x->alive, 1); slot != ES_NO_SLOT;
-       slot = es_bitset_next(&x->alive, slot + 1)) {
-    int status;
-    lua_pushvalue(L, fn);
-    es_world_push(L, es_entity_handle(x, slot));
-    s->op.w->busy++;
-    status = es_call(L, 1, 1, "a filter");
-    s->op.w->busy--;
-    if (status != LUA_OK) lua_error(L);
-    if (!lua_toboolean(L, -1))
-      s->selected[slot >> 6] &= ~((uint64_t)1 << (slot & 63));
-    lua_pop(L, 1);
-  }
-}
-
-static void filter_terms(es_Shot *s, int list) {
-  uint32_t n, k;
-  const es_Query *q = es_query_get(&s->op, list, list);
-  const uint64_t *words = es_query_words(&s->op, q, &n);
-  for (k = 0; k < s->words; k++) s->selected[k] &= k < n ? words[k] : 0;
-  s->selected[0] |= 1;
-  lua_pop(s->op.L, 2);
-}
-
-/* Who is saved; slot 0 stands for the world entity. [-0, +1] */
-static void select_entities(es_Shot *s) {
-  const es_Entities *x = &s->op.w->entities;
-  s->words = (x->known + 63) / 64;
-  s->selected =
-      lua_newuserdatauv(s->op.L, s->words * sizeof *s->selected, 0);
-  memcpy(s->selected, x->alive.words, s->words * sizeof *s->selected);
-  if (s->options->filter != 0) {
-    if (lua_isfunction(s->op.L, s->options->filter))
-      filter_function(s, s->options->filter);
-    else
-      filter_terms(s, s->options->filter);
-  }
-  if (s->options->exclude != 0) exclude_list(s, s->options->exclude);
-}
-
 /* Every trait of what is saved must be registered or ignored. */
 static void check_registered(es_Shot *s) {
   const es_World *w = s->op.w;
@@ -582,7 +491,7 @@ static int ctx_exclude(lua_State *L) {
   here.op.L = L;
   here.op.fn = "exclude";
   lua_settop(L, 1);
-  exclude(&here, 1);
+  es_shot_exclude(&here, 1);
   return 0;
 }
 
@@ -631,7 +540,7 @@ static int run(lua_State *L) {
   s->counts =
       lua_newuserdatauv(L, (s->op.w->registry.n + 1) * sizeof *s->counts, 0);
   memset(s->counts, 0, (s->op.w->registry.n + 1) * sizeof *s->counts);
-  select_entities(s);
+  es_shot_select(s);
   es_handler_save_all(&s->op, s->ctx, s->options->data);   /* data table */
   check_registered(s);
   save_body(s, part, targets);

@@ -169,7 +169,19 @@ static int lua_open_core(lua_State *L) {
   return 1;
 }
 
+/*
+** The library makes the metatable of its buffers when it needs it first. One
+** that memory fails in the middle of stays behind without its methods, and
+** leaks from then on; so it is made here.
+*/
+static void make_box(lua_State *L) {
+  luaL_Buffer b;
+  luaL_buffinitsize(L, &b, 10 * (size_t)LUAL_BUFFERSIZE);
+  luaL_pushresultsize(&b, 0);
+}
+
 static void open_libraries(lua_State *L) {
+  make_box(L);
   luaL_requiref(L, "_G", luaopen_base, 1);
   luaL_requiref(L, "table", luaopen_table, 1);
   luaL_requiref(L, "string", luaopen_string, 1);
