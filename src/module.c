@@ -19,6 +19,7 @@
 #include "scene.h"
 #include "shot.h"
 #include "state.h"
+#include "stray.h"
 #include "text.h"
 #include "trait.h"
 #include "world.h"
@@ -89,6 +90,7 @@ static const luaL_Reg functions[] = {
     {"encode", es_text_lua_encode},
     {"decode", es_text_lua_decode},
     {"checkSnapshot", es_text_lua_check},
+    {"findStrayHandles", es_stray_lua_find},
     {"saveSnapshot", es_shot_lua_save},
     {"loadSnapshot", es_load_lua_load},
     {"hashWorld", es_shot_lua_hash},
