@@ -127,6 +127,16 @@ static void evaluate(const es_Changes *all) {
   }
 }
 
+/* A key that another entity has is refused before anyone is told. */
+static void check_keys(const es_Changes *all, uint32_t slot) {
+  int i;
+  for (i = 0; i < all->n; i++) {
+    const es_Change *c = &all->list[i];
+    if (c->fresh && c->store->key)
+      es_add_check_key(all->op, c->store, slot, c->first);
+  }
+}
+
 /* onRemove of the pairs that exclusive relations lose; may raise. */
 static void tell_replaced(const es_Changes *all, uint32_t slot) {
   const es_Op *op = all->op;
@@ -179,7 +189,6 @@ static void write_values(const es_Changes *all, uint32_t slot) {
     uint32_t key = slot;
     if (!c->fresh) continue;
     if (c->target != 0) key = es_pairs_peek(&c->store->pairs, c->ahead);
-    if (c->store->key) es_add_check_key(all->op, c->store, slot, c->first);
     es_store_put_all(all->op, c->store, key, c->first);
   }
 }
@@ -286,6 +295,7 @@ static es_Entity apply(es_Changes *all) {
   uint32_t slot = spawned ? ES_NO_SLOT : es_entity_slot(entity);
   settle(all, slot, 0);
   evaluate(all);
+  check_keys(all, slot);
   tell_replaced(all, slot);
   recheck(all);
   settle(all, slot, 1);
@@ -294,6 +304,7 @@ static es_Entity apply(es_Changes *all) {
     slot = es_entity_peek(&w->entities);
   }
   es_try(op->L, reserve(all, slot));
+  check_keys(all, slot);
   write_values(all, slot);
   save_replaced(all, slot);
   if (spawned) entity = spawn_slot(w);

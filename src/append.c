@@ -31,6 +31,7 @@ typedef struct es_Append {
   uint32_t n;
   es_EntityMark mark;     /* before the spawns */
   es_Buffer *keys;        /* uint32: keys of all rows of all traits */
+  struct es_FillCtx *ctx; /* NULL: not made yet */
   int linked;             /* the new entities have their traits */
 } es_Append;
 
@@ -317,16 +318,17 @@ static void call_patch(const es_Append *a) {
 /* Runs protected: 1 the world, 2 the anchors, 3 the append, 4, 5 options. */
 static int run(lua_State *L) {
   es_Append *a = lua_touserdata(L, 3);
-  struct es_FillCtx *ctx;
   a->op.L = L;
   a->op.world = 1;
   a->op.anchors = 2;
   a->matches.op = a->fill.op = &a->op;
   a->fill.columns = 2;
   luaL_checkstack(L, 3 * LUA_MINSTACK, a->op.fn);
-  ctx = es_fill_open(&a->fill);
+  a->ctx = es_fill_open(&a->fill);
+  a->op.w->readonly++;   /* codecs and factories change nothing */
   fill(a);
-  es_fill_close(ctx);
+  a->op.w->readonly--;
+  es_fill_close(a->ctx);
   link_all(a);
   tell(a);
   push_list(a);
@@ -417,6 +419,7 @@ static void prepare(es_Append *a) {
 void es_append_image(const es_Op *op, const es_Image *image, int options) {
   lua_State *L = op->L;
   int at = lua_gettop(L) + 1, status;
+  uint32_t readonly = op->w->readonly;
   es_Append *a = lua_newuserdatauv(L, sizeof *a, 0);
   memset(a, 0, sizeof *a);
   luaL_checkstack(L, 3 * LUA_MINSTACK, op->fn);
@@ -433,8 +436,12 @@ void es_append_image(const es_Op *op, const es_Image *image, int options) {
   a->patch = lua_isnil(L, -1) ? 0 : 5;
   spawn(a);
   choose_keys(a);
+  op->w->loading++;
   status = lua_pcall(L, 5, 1, 0);
+  op->w->loading--;
+  op->w->readonly = readonly;
   if (status != LUA_OK) {
+    if (a->ctx != NULL) es_fill_close(a->ctx);
     undo(a, op);
     lua_error(L);
   }

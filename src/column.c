@@ -25,8 +25,7 @@ static void put_le(unsigned char *to, uint64_t value, size_t width) {
 #endif
 }
 
-/* The narrowest signed type that holds both ends. */
-static es_CborType narrowest(int64_t low, int64_t high) {
+es_CborType es_column_narrowest(int64_t low, int64_t high) {
   if (low >= INT8_MIN && high <= INT8_MAX) return ES_CBOR_INT8;
   if (low >= INT16_MIN && high <= INT16_MAX) return ES_CBOR_INT16;
   if (low >= INT32_MIN && high <= INT32_MAX) return ES_CBOR_INT32;
@@ -66,6 +65,11 @@ es_Status es_column_put_slots(es_Buffer *out, const uint32_t *slots,
   return ES_OK;
 }
 
+es_CborType es_column_narrowest_count(uint32_t top) {
+  if (top <= UINT8_MAX) return ES_CBOR_UINT8;
+  return top <= UINT16_MAX ? ES_CBOR_UINT16 : ES_CBOR_UINT32;
+}
+
 es_Status es_column_put_counts(es_Buffer *out, const uint32_t *values,
                                uint32_t n) {
   uint32_t i, top = 0;
@@ -73,8 +77,7 @@ es_Status es_column_put_counts(es_Buffer *out, const uint32_t *values,
   es_CborType type;
   es_Status status;
   for (i = 0; i < n; i++) if (values[i] > top) top = values[i];
-  type = top <= UINT8_MAX ? ES_CBOR_UINT8
-         : top <= UINT16_MAX ? ES_CBOR_UINT16 : ES_CBOR_UINT32;
+  type = es_column_narrowest_count(top);
   width = es_cbor_width((uint64_t)type);
   status = es_cbor_put_typed(out, type, n);
   if (status == ES_OK) status = es_buffer_reserve(out, n * width);
@@ -92,13 +95,16 @@ static size_t head_size(uint64_t value) {
          : value <= UINT32_MAX ? 5 : 9;
 }
 
+int es_set_is_list(uint32_t n, size_t bits) {
+  size_t list = (size_t)n * 4;
+  return 2 + head_size(list) + list < head_size(bits) + bits;
+}
+
 es_Status es_set_write(es_Buffer *out, const uint32_t *slots, uint32_t n) {
   size_t bits = n > 0 ? (size_t)slots[n - 1] / 8 + 1 : 0;
-  size_t list = (size_t)n * 4;
   es_Status status;
   uint32_t i;
-  if (2 + head_size(list) + list < head_size(bits) + bits)
-    return es_column_put_slots(out, slots, n);
+  if (es_set_is_list(n, bits)) return es_column_put_slots(out, slots, n);
   status = es_cbor_put_head(out, ES_CBOR_BYTES, bits);
   if (status == ES_OK) status = es_buffer_reserve(out, bits + 1);
   if (status != ES_OK) return status;
@@ -176,7 +182,7 @@ static es_Status put_integers(es_Buffer *out, const uint64_t *bits,
     if (v < low) low = v;
     if (v > high) high = v;
   }
-  return put_array(out, narrowest(low, high), bits, n);
+  return put_array(out, es_column_narrowest(low, high), bits, n);
 }
 
 static es_Status put_booleans(es_Buffer *out, const uint64_t *bits,

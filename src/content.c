@@ -117,6 +117,8 @@ void es_content_empty_others(const es_Op *op, const es_Content *c) {
     es_pairs_free(&s->pairs);
     s->count = 0;
     s->version++;
+    if (s->ready) es_store_bury(op, s);
+    s->ready = 0;   /* it gets new columns when it is needed again */
   }
   es_query_recount(w);
 }

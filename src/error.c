@@ -50,8 +50,12 @@ int es_error_memory(lua_State *L) {
 }
 
 int es_error_status(lua_State *L, es_Status status) {
+  lua_Debug ar;
+  const char *fn = "ecsser";
   if (status == ES_NOMEM) return es_error_memory(L);
-  return luaL_error(L, "too many entities or pairs for one world");
+  if (lua_getstack(L, 0, &ar) && lua_getinfo(L, "n", &ar) && ar.name != NULL)
+    fn = ar.name;
+  return es_error(L, fn, "too many entities or pairs for one world");
 }
 
 void es_error_serialize(lua_State *L, const char *code) {

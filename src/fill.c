@@ -11,10 +11,23 @@
 
 /* What ctx.entity knows; a userdata, so that an escaped ctx finds it dead. */
 struct es_FillCtx {
+  const es_Fill *fill;
   const es_Entity *entities;
   uint32_t known;
   int open;
 };
+
+/* Raises malformed about the trait in hand, or about a handler. */
+static int fail_entity(lua_State *L, const es_Fill *f) {
+  es_Op op = *f->op;
+  es_Matches m = *f->matches;
+  op.L = L;
+  m.op = &op;
+  if (f->trait != NULL) es_match_fail(&m, f->trait);
+  lua_pushfstring(L, "%s: a handler %s", op.fn, lua_tostring(L, -1));
+  es_error_serialize(L, ES_CODE_MALFORMED);
+  return lua_error(L);
+}
 
 /* ctx.entity(slot); upvalues: 1 state, 2 the context. */
 static int ctx_entity(lua_State *L) {
@@ -26,9 +39,9 @@ static int ctx_entity(lua_State *L) {
   if (lua_type(L, 1) == LUA_TNUMBER) slot = lua_tointegerx(L, 1, &integer);
   if (!integer || slot <= 0 || slot >= (lua_Integer)c->known ||
       c->entities[slot] == 0) {
-    lua_pushliteral(L, "ctx.entity: not an entity of the snapshot");
-    es_error_serialize(L, ES_CODE_MALFORMED);
-    return lua_error(L);
+    lua_pushliteral(L, "asks ctx.entity for what is no entity of the "
+                       "snapshot");
+    return fail_entity(L, c->fill);
   }
   es_world_push(L, c->entities[slot]);
   return 1;
@@ -37,6 +50,7 @@ static int ctx_entity(lua_State *L) {
 struct es_FillCtx *es_fill_open(es_Fill *f) {
   lua_State *L = f->op->L;
   struct es_FillCtx *c = lua_newuserdatauv(L, sizeof *c, 0);
+  c->fill = f;
   c->entities = f->entities;
   c->known = f->matches->image->known;
   c->open = 1;
@@ -379,7 +393,7 @@ static void fill_rows(const es_Filling *x) {
   lua_pop(L, 1);
 }
 
-void es_fill_trait(const es_Fill *f, uint32_t i, const uint32_t *keys) {
+void es_fill_trait(es_Fill *f, uint32_t i, const uint32_t *keys) {
   es_Filling x;
   x.f = f;
   x.image = f->matches->image;
@@ -389,9 +403,11 @@ void es_fill_trait(const es_Fill *f, uint32_t i, const uint32_t *keys) {
   if (x.match->entry == NULL) return;
   x.store = x.match->entry->store;
   if (x.store->trait->kind == ES_TAG || x.store->key) return;
+  f->trait = x.saved;
   luaL_checkstack(f->op->L, 2 * LUA_MINSTACK, f->op->fn);
   if (x.match->defaults) fill_defaults(&x);
   else if (x.match->migrate || x.match->entry->codec) fill_rows(&x);
   else if (x.saved->ncolumns == 0) fail(&x, "has no columns");
   else fill_plain(&x);
+  f->trait = NULL;
 }

@@ -11,6 +11,7 @@ typedef struct es_Fill {
   const es_Matches *matches;
   int columns;                /* stack index: a table anchor -> column */
   const es_Entity *entities;  /* handles by saved slot; 0: not there */
+  const es_ImageTrait *trait; /* being filled, for messages; or NULL */
   int ctx;                    /* stack index of the codecs' context */
 } es_Fill;
 
@@ -26,6 +27,6 @@ void es_fill_close(struct es_FillCtx *ctx);
 ** key is ES_NO_SLOT are left out. ecs.Key is left to the caller. Raises.
 ** [-0, +0]
 */
-void es_fill_trait(const es_Fill *f, uint32_t i, const uint32_t *keys);
+void es_fill_trait(es_Fill *f, uint32_t i, const uint32_t *keys);
 
 #endif

@@ -124,27 +124,46 @@ static int read_field(es_Read *read) {
   return 1;
 }
 
-static int same_name(const es_ImageField *a, const es_ImageField *b) {
-  return a->len == b->len && memcmp(a->name, b->name, a->len) == 0;
+/* The names as keys of an object, which can look for repeated ones. */
+static es_Status put_names(es_Document *d, const es_Image *image,
+                           const es_ImageTrait *t) {
+  es_Status status = es_document_open(d, ES_NODE_OBJECT);
+  uint32_t i;
+  for (i = 0; i < t->nfields && status == ES_OK; i++) {
+    const es_ImageField *f = es_image_field(image, t, i);
+    status = es_document_key(d, f->name, f->len);
+    if (status == ES_OK) status = es_document_null(d);
+  }
+  if (status == ES_OK) es_document_close(d);
+  return status;
+}
+
+static int are_distinct(es_Read *read, const es_ImageTrait *t) {
+  es_Document d;
+  uint32_t twice = 0;
+  es_Status status;
+  if (t->nfields < 2) return 1;
+  es_document_init(&d, read->image->values->alloc);
+  status = put_names(&d, read->image, t);
+  if (status == ES_OK) status = es_document_duplicate(&d, 0, &twice);
+  es_document_free(&d);
+  if (status == ES_NOMEM) return es_read_nomem(read);
+  return status == ES_OK && twice == 0;
 }
 
 static int read_fields(es_Read *read, es_ImageTrait *t) {
   size_t at = read->r.at;
   uint64_t n;
-  uint32_t i, k;
+  uint32_t i;
   need(read, es_cbor_read_array(&read->r, &n));
   check(read, n <= ES_SLOT_MAX, "too many fields");
   t->field = (uint32_t)(read->image->fields->len / sizeof(es_ImageField));
   t->nfields = (uint32_t)n;
   for (i = 0; i < t->nfields; i++) {
-    at = read->r.at;
     if (!read_field(read)) return 0;
-    for (k = 0; k < i && i < 1000; k++)
-      check(read, !same_name(es_image_field(read->image, t, i),
-                             es_image_field(read->image, t, k)),
-            "a field occurs twice");
   }
-  return 1;
+  check(read, are_distinct(read, t), "a field occurs twice");
+  return !read->image->nomem;
 }
 
 /* { kind, name, rows, fields, version } */
@@ -176,7 +195,11 @@ static int read_trait_header(es_Read *read, es_ImageTrait *t) {
   need(read, es_cbor_read_word(r, "fields"));
   if (!read_fields(read, t)) return 0;
   need(read, es_cbor_read_word(r, "version"));
-  return es_read_count(read, INT32_MAX, &t->version, "a wrong version");
+  at = r->at;
+  if (!es_read_count(read, INT32_MAX, &t->version, "a wrong version"))
+    return 0;
+  check(read, t->version > 0, "a wrong version");
+  return 1;
 }
 
 static int read_trait_headers(es_Read *read) {
@@ -260,6 +283,7 @@ int es_image_read(es_Image *image, const char *bytes, size_t n, int body) {
   size_t end;
   es_Buffer scratch;
   int ok;
+  memset(&read, 0, sizeof read);
   read.image = image;
   es_cbor_reader(&read.r, bytes, n);
   if (es_document_open(image->values, ES_NODE_ARRAY) != ES_OK)
@@ -269,7 +293,9 @@ int es_image_read(es_Image *image, const char *bytes, size_t n, int body) {
   read.r.at = image->body;
   read.r.n = end;
   es_buffer_init(&scratch, image->values->alloc);
+  es_buffer_init(&read.seen, image->values->alloc);
   ok = es_read_body(&read, &scratch);
+  es_buffer_free(&read.seen);
   es_buffer_free(&scratch);
   if (ok) es_document_close(image->values);
   return ok;

@@ -3,6 +3,35 @@
 
 #include "image_read.h"
 
+/* What a typed array or bit string would hold. */
+static int is_uniform(const es_Read *read, uint32_t node, uint32_t rows) {
+  const es_Document *d = read->image->values;
+  uint32_t i, first = es_document_node(d, node)->type;
+  if (first == ES_NODE_TRUE) first = ES_NODE_FALSE;
+  if (first != ES_NODE_INT && first != ES_NODE_FLOAT &&
+      first != ES_NODE_FALSE)
+    return 0;
+  for (i = 0; i < rows; i++) {
+    uint32_t type = es_document_node(d, node)->type;
+    if (type == ES_NODE_TRUE) type = ES_NODE_FALSE;
+    if (type != first) return 0;
+    node = es_document_next(d, node);
+  }
+  return 1;
+}
+
+/* Whether the integers need their type's width. */
+static int is_narrowest(const es_ImageColumn *c, uint32_t rows) {
+  int64_t low = INT64_MAX, high = INT64_MIN;
+  uint32_t i;
+  for (i = 0; i < rows; i++) {
+    int64_t v = es_cbor_int_at(c->data, c->type, i);
+    if (v < low) low = v;
+    if (v > high) high = v;
+  }
+  return c->type == es_column_narrowest(low, high);
+}
+
 /* The values of a column that is no typed array. */
 static int read_values(es_Read *read, es_ImageColumn *c, uint32_t rows) {
   size_t at = read->r.at;
@@ -14,6 +43,8 @@ static int read_values(es_Read *read, es_ImageColumn *c, uint32_t rows) {
   c->node = read->image->values->count;
   for (i = 0; i < n; i++)
     if (!es_read_value(read, &node)) return 0;
+  check(read, !is_uniform(read, c->node, rows),
+        "a column that is not in its shortest form");
   return 1;
 }
 
@@ -48,13 +79,16 @@ static int read_column(es_Read *read, uint32_t rows) {
                                         : ES_COLUMN_INTEGERS;
     check(read, c.form != ES_COLUMN_INTEGERS || c.type >= ES_CBOR_INT8,
           "a column of unsigned integers");
+    check(read, c.form != ES_COLUMN_INTEGERS || is_narrowest(&c, rows),
+          "a column that is not in its shortest form");
   }
   room(read, es_buffer_put(read->image->columns, &c, sizeof c));
   return 1;
 }
 
 /* A reference is 0 or an entity of the snapshot. */
-static int check_refs(es_Read *read, const es_ImageTrait *t, size_t at) {
+static int check_refs(es_Read *read, const es_ImageTrait *t) {
+  size_t at = t->offset;
   uint32_t i, k;
   for (i = 0; i < t->ncolumns; i++) {
     const es_ImageColumn *c = es_image_column(read->image, t, i);
@@ -102,32 +136,36 @@ static int read_trait(es_Read *read, es_ImageTrait *t) {
   return read_columns(read, t);
 }
 
-/* Sources ascend, and no source has a target twice. */
-static int check_pairs(es_Read *read, const es_ImageTrait *t,
-                       es_Buffer *seen, size_t at) {
+/*
+** Sources ascend, and no source has a target twice: 'seen' has a stamp for
+** each slot, the number of the source that named it last.
+*/
+static int check_pairs(es_Read *read, const es_ImageTrait *t, size_t at) {
   es_Image *image = read->image;
-  uint32_t i, source, target, last = 0, *mark, stamp = 0;
+  uint32_t i, source, target, last = 0, *mark;
   size_t bytes = (size_t)image->used * sizeof *mark;
-  seen->len = 0;
-  room(read, es_buffer_reserve(seen, bytes));
-  mark = (uint32_t *)(void *)seen->data;
-  memset(mark, 0, bytes);
+  if (read->seen.len == 0) {
+    room(read, es_buffer_reserve(&read->seen, bytes));
+    memset(read->seen.data, 0, bytes);
+    read->seen.len = bytes;
+  }
+  mark = (uint32_t *)(void *)read->seen.data;
+  read->stamp++;
   for (i = 0; i < t->rows; i++) {
     source = es_image_slot(image, t, i);
     target = es_image_target(t, i);
     check(read, source >= last, "pairs whose sources do not ascend");
     check(read, es_image_is_alive(image, source) &&
                 es_image_is_alive(image, target), "a pair of no entity");
-    if (source != last) stamp++;
-    check(read, mark[target] != stamp, "a pair that occurs twice");
-    mark[target] = stamp;
+    if (source != last) read->stamp++;
+    check(read, mark[target] != read->stamp, "a pair that occurs twice");
+    mark[target] = read->stamp;
     last = source;
   }
   return 1;
 }
 
-static int read_relation(es_Read *read, es_ImageTrait *t,
-                         es_Buffer *scratch) {
+static int read_relation(es_Read *read, es_ImageTrait *t) {
   es_Image *image = read->image;
   size_t at = read->r.at;
   uint64_t three;
@@ -144,12 +182,12 @@ static int read_relation(es_Read *read, es_ImageTrait *t,
   }
   if (!es_read_u32s(read, &t->targets, &n)) return 0;
   check(read, n == t->rows, "a wrong number of targets");
-  if (!check_pairs(read, t, scratch, at)) return 0;
+  if (!check_pairs(read, t, at)) return 0;
   return read_columns(read, t);
 }
 
 /* The traits, or the relations, that the header announced. */
-static int read_part(es_Read *read, int relations, es_Buffer *scratch) {
+static int read_part(es_Read *read, int relations) {
   es_Image *image = read->image;
   size_t at = read->r.at;
   uint64_t n, k = 0;
@@ -161,26 +199,32 @@ static int read_part(es_Read *read, int relations, es_Buffer *scratch) {
   for (i = 0; i < image->ntraits; i++) {
     es_ImageTrait *t = trait_at(image, i);
     if (es_image_is_relation(t) != relations) continue;
-    if (!(relations ? read_relation(read, t, scratch) : read_trait(read, t)))
+    if (!(relations ? read_relation(read, t) : read_trait(read, t)))
       return 0;
   }
   return 1;
 }
 
 /* Rows of a trait are entities, or row 0, the world; so are references. */
-static int check_rows(es_Read *read, size_t at) {
+static int check_rows(es_Read *read) {
   es_Image *image = read->image;
   uint32_t i, k;
   for (i = 0; i < image->ntraits; i++) {
     const es_ImageTrait *t = es_image_trait(image, i);
+    size_t at = t->offset;
     for (k = 0; k < t->rows && !es_image_is_relation(t); k++) {
       uint32_t slot = es_image_slot(image, t, k);
       check(read, slot == 0 || es_image_is_alive(image, slot),
             "a row of no entity");
     }
-    if (!check_refs(read, t, at)) return 0;
+    if (!check_refs(read, t)) return 0;
   }
   return 1;
+}
+
+static int is_map(const es_Read *read, uint32_t node) {
+  uint32_t type = es_document_node(read->image->values, node)->type;
+  return type == ES_NODE_OBJECT || type == ES_NODE_EMPTY;
 }
 
 /* { data, traits, entities, relations } */
@@ -191,14 +235,16 @@ int es_read_body(es_Read *read, es_Buffer *scratch) {
   need(read, es_cbor_read_map(r, &pairs));
   check(read, pairs == 4, "the body has not its four keys");
   need(read, es_cbor_read_word(r, "data"));
+  at = r->at;
   if (!es_read_value(read, &read->image->data)) return 0;
+  check(read, is_map(read, read->image->data), "data that is no map");
   need(read, es_cbor_read_word(r, "traits"));
-  if (!read_part(read, 0, scratch)) return 0;
+  if (!read_part(read, 0)) return 0;
   need(read, es_cbor_read_word(r, "entities"));
   if (!es_read_entities(read, scratch)) return 0;
   need(read, es_cbor_read_word(r, "relations"));
-  if (!read_part(read, 1, scratch)) return 0;
+  if (!read_part(read, 1)) return 0;
   at = r->at;
   check(read, r->at == r->n, "bytes behind the body");
-  return check_rows(read, at);
+  return check_rows(read);
 }

@@ -6,7 +6,7 @@
 /* Appends the members of a bit string; the last byte must not be empty. */
 static int read_bits(es_Read *read, es_Buffer *out, const char *s, size_t n,
                      size_t at) {
-  size_t i;
+  size_t i, before = out->len;
   uint32_t k, *slots;
   check(read, n == 0 || s[n - 1] != 0, "a set that is not the shortest");
   check(read, n <= ((size_t)ES_SLOT_MAX + 1) / 8, "a set beyond all slots");
@@ -19,6 +19,8 @@ static int read_bits(es_Read *read, es_Buffer *out, const char *s, size_t n,
         out->len += sizeof *slots;
       }
   }
+  check(read, !es_set_is_list((uint32_t)((out->len - before) / 4), n),
+        "a set that is not in its shortest form");
   return 1;
 }
 
@@ -36,6 +38,8 @@ static int read_list(es_Read *read, es_Buffer *out,
     last = slots[i];
   }
   out->len += n * sizeof *slots;
+  check(read, n > 0 && es_set_is_list((uint32_t)n, (size_t)last / 8 + 1),
+        "a set that is not in its shortest form");
   return 1;
 }
 
@@ -109,7 +113,7 @@ static int check_slots(es_Read *read, es_Buffer *seen, size_t at) {
   es_Image *image = read->image;
   uint64_t *words;
   size_t bytes = ((size_t)image->known / 64 + 1) * 8;
-  uint32_t i, slot;
+  uint32_t i, slot, top = 0;
   seen->len = 0;
   room(read, es_buffer_reserve(seen, bytes));
   seen->len = bytes;
@@ -125,6 +129,7 @@ static int check_slots(es_Read *read, es_Buffer *seen, size_t at) {
     uint32_t generation = es_image_generation(image, slot);
     int alive = es_read_bit(image->alive, slot), is_free = es_read_bit(seen, slot);
     check(read, generation <= ES_RETIRED, "a generation out of range");
+    if (generation > top) top = generation;
     check(read, slot > 0 || generation == 0, "a wrong generation of slot 0");
     check(read, generation < ES_RETIRED || !(alive || is_free),
           "a retired slot in use");
@@ -135,6 +140,8 @@ static int check_slots(es_Read *read, es_Buffer *seen, size_t at) {
           "an excluded entity that is not alive");
     image->count += (uint32_t)alive;
   }
+  check(read, image->generation_type == es_column_narrowest_count(top),
+        "generations that are not in their shortest form");
   return 1;
 }
 

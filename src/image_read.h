@@ -9,6 +9,8 @@
 typedef struct es_Read {
   es_Image *image;
   es_CborReader r;
+  es_Buffer seen;      /* scratch of image_body.c */
+  uint32_t stamp;
 } es_Read;
 
 /* Notes what is wrong, the reader's own error, or full memory. False. */

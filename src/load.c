@@ -102,8 +102,11 @@ int es_load_lua_inspect(lua_State *L) {
 
 /* One load. */
 typedef struct es_Load {
-  const es_Op *op;
+  es_Op op;
   const es_Image *image;
+  int replayed;         /* onAdd is told of everything */
+  int swapped;          /* the new content is in the world */
+  struct es_FillCtx *ctx;
   es_Matches matches;
   es_Fill fill;
   es_Content *content;
@@ -112,16 +115,12 @@ typedef struct es_Load {
   es_Buffer *keys;      /* uint32: the rows of the trait in hand */
 } es_Load;
 
-static es_Status grow_entities(es_Entities *x, uint32_t known) {
-  return es_entity_reserve(x, known);
-}
-
 /* Generations, the free list, and who is alive. */
 static void build_entities(es_Load *l) {
   es_Entities *x = &l->content->entities;
   const es_Image *image = l->image;
   uint32_t slot, i, generation;
-  es_try(l->op->L, grow_entities(x, image->known));
+  es_try(l->op.L, es_entity_reserve(x, image->known - 1));
   for (slot = 0; slot < image->known; slot++) {
     generation = es_image_generation(image, slot);
     if (generation < ES_RETIRED) generation += x->base;
@@ -130,7 +129,7 @@ static void build_entities(es_Load *l) {
     l->entities[slot] = 0;
     if (!es_image_is_alive(image, slot)) continue;
     if (generation == ES_RETIRED)
-      es_error(l->op->L, l->op->fn,
+      es_error(l->op.L, l->op.fn,
                "the generations of this world's id are used up");
     es_bitset_set(&x->alive, slot);
     l->entities[slot] = es_entity_handle(x, slot);
@@ -146,10 +145,10 @@ static void build_entities(es_Load *l) {
 
 /* Who carries ecs.IsExcluded. */
 static void build_excluded(es_Load *l) {
-  es_StoreContent *c = es_content_of(l->content, l->op->w->excluded);
+  es_StoreContent *c = es_content_of(l->content, l->op.w->excluded);
   const es_Buffer *words = l->image->excluded;
   uint32_t k, n = (uint32_t)(words->len / 8);
-  es_try(l->op->L,
+  es_try(l->op.L,
          es_bitset_reserve(&c->has, &l->content->alloc, l->image->known));
   for (k = 0; k < n && k < c->has.n; k++)
     c->has.words[k] = ((const uint64_t *)(const void *)words->data)[k];
@@ -163,8 +162,8 @@ static void size_columns(const es_Load *l, const es_ImageTrait *t,
   uint32_t f, top = t->rows;
   if (!s->trait->relation) top = es_image_slot(l->image, t, t->rows - 1);
   for (f = 0; f < s->trait->nfields; f++) {
-    es_store_new_column(l->op->L, t->rows, top);
-    lua_rawseti(l->op->L, l->columns, s->anchor + (int)f);
+    es_store_new_column(l->op.L, t->rows, top);
+    lua_rawseti(l->op.L, l->columns, s->anchor + (int)f);
   }
 }
 
@@ -173,7 +172,7 @@ static void build_members(es_Load *l, const es_ImageTrait *t,
                           es_StoreContent *c) {
   uint32_t i, n = t->rows, known = l->image->known;
   int pairs = c->store->trait->relation;
-  lua_State *L = l->op->L;
+  lua_State *L = l->op.L;
   uint32_t *keys;
   es_try(L, es_bitset_reserve(&c->has, &l->content->alloc, known));
   if (pairs) es_try(L, es_pairs_reserve(&c->pairs, known, n));
@@ -192,7 +191,7 @@ static void build_members(es_Load *l, const es_ImageTrait *t,
 /* ecs.Key: strings, each once. */
 static void build_keys(es_Load *l, const es_ImageTrait *t,
                        const es_Store *s) {
-  lua_State *L = l->op->L;
+  lua_State *L = l->op.L;
   const es_ImageColumn *c = es_image_column(l->image, t, 0);
   uint32_t i, node = c->node;
   lua_rawgeti(L, l->columns, s->anchor);
@@ -207,7 +206,7 @@ static void build_keys(es_Load *l, const es_ImageTrait *t,
     es_luadoc_push(L, l->image->values, node, 0);
     lua_pushvalue(L, -1);
     if (lua_rawget(L, -3) != LUA_TNIL)
-      es_table_fail_key(l->op, lua_absindex(L, -2));
+      es_table_fail_key(&l->op, lua_absindex(L, -2));
     lua_pop(L, 1);
     lua_pushvalue(L, -1);
     lua_pushinteger(L, slot);
@@ -245,12 +244,12 @@ static int replay(const es_Load *l) {
     const es_Found *m = es_match_at(&l->matches, i);
     for (k = 0; m->entry != NULL && k < t->rows && status == LUA_OK; k++) {
       uint32_t slot = es_image_slot(l->image, t, k);
-      es_Entity e = slot == 0 ? es_world_entity(l->op->w)
+      es_Entity e = slot == 0 ? es_world_entity(l->op.w)
                               : l->entities[slot];
       es_Entity target = 0;
       if (m->entry->store->trait->relation)
         target = l->entities[es_image_target(t, k)];
-      status = es_tell(l->op, m->entry->store, ES_ON_ADD, e, target, ES_STOP);
+      status = es_tell(&l->op, m->entry->store, ES_ON_ADD, e, target, ES_STOP);
     }
   }
   return status;
@@ -260,9 +259,9 @@ static int replay(const es_Load *l) {
 static void push_data(const es_Load *l) {
   const es_Node *n = es_document_node(l->image->values, l->image->data);
   if (n->type != ES_NODE_OBJECT && n->type != ES_NODE_EMPTY)
-    lua_newtable(l->op->L);
+    lua_newtable(l->op.L);
   else
-    es_luadoc_push(l->op->L, l->image->values, l->image->data, 0);
+    es_luadoc_push(l->op.L, l->image->values, l->image->data, 0);
 }
 
 /*
@@ -270,59 +269,100 @@ static void push_data(const es_Load *l) {
 ** header is on top and gets the data that no handler took.
 */
 static int settle(const es_Load *l, int replayed) {
-  lua_State *L = l->op->L;
+  lua_State *L = l->op.L;
   int header = lua_gettop(L), data, status;
   push_data(l);
   data = lua_gettop(L);
-  status = es_handler_load_all(l->op, l->fill.ctx, data);
+  status = es_handler_load_all(&l->op, l->fill.ctx, data);
   if (status != LUA_OK) return status;
   lua_pushvalue(L, data);
   lua_setfield(L, header, "data");
   lua_settop(L, header);
   if (replayed) status = replay(l);
-  if (status == LUA_OK) status = es_handler_finish_all(l->op, header);
+  if (status == LUA_OK) status = es_handler_finish_all(&l->op, header);
   return status;
 }
 
-static void back(es_Load *l) {
-  es_content_swap(l->op, l->content, l->columns);
-  es_content_empty_others(l->op, l->content);
-  es_content_bury(l->op, l->content, l->columns);
+/*
+** Runs protected: 1 the world, 2 the anchors, 3 the load, 4 the columns.
+** Scripts may change the world only after the exchange.
+*/
+static int run(lua_State *L) {
+  es_Load *l = lua_touserdata(L, 3);
+  es_World *w = l->op.w;
+  int status;
+  l->op.L = L;
+  l->op.world = 1;
+  l->op.anchors = 2;
+  l->columns = l->fill.columns = 4;
+  luaL_checkstack(L, 3 * LUA_MINSTACK, l->op.fn);
+  l->ctx = es_fill_open(&l->fill);
+  w->readonly++;
+  build(l);
+  w->readonly--;
+  es_load_push_header(L, l->image);
+  es_try(L, es_content_reserve(w, l->content));
+  w->least = l->content->entities.cap > w->entities.cap
+                 ? l->content->entities.cap : w->entities.cap;
+  es_content_swap(&l->op, l->content, 4);
+  l->swapped = 1;
+  status = settle(l, l->replayed);
+  if (status != LUA_OK) lua_error(L);
+  return 1;
 }
 
-/* The image is at its place on the stack. Pushes the header. [-0, +1] */
-static void load(es_Load *l, int replayed) {
-  const es_Op *op = l->op;
-  lua_State *L = op->L;
-  struct es_FillCtx *ctx;
-  int status, header;
-  es_match_all(&l->matches, op, l->image);
-  l->content = es_content_new(op);
-  l->columns = lua_gettop(L);
+/* Before anything changes: the matches, and memory. [-0, +n] */
+static void prepare(es_Load *l) {
+  lua_State *L = l->op.L;
+  es_match_all(&l->matches, &l->op, l->image);
   l->keys = es_guard_buffer(L);
   l->entities =
       lua_newuserdatauv(L, (l->image->known + 1) * sizeof(es_Entity), 0);
   memset(l->entities, 0, l->image->known * sizeof(es_Entity));
-  l->fill.op = op;
+  l->fill.op = &l->op;
   l->fill.matches = &l->matches;
-  l->fill.columns = l->columns;
   l->fill.entities = l->entities;
-  ctx = es_fill_open(&l->fill);
-  build(l);
-  es_load_push_header(L, l->image);
-  header = lua_gettop(L);
-  es_try(L, es_content_reserve(op->w, l->content));
-  es_content_swap(op, l->content, l->columns);
-  op->w->busy++;   /* the world must stay open */
-  status = settle(l, replayed);
-  op->w->busy--;
-  es_fill_close(ctx);
-  if (status != LUA_OK) {
-    back(l);
-    lua_error(L);
+  l->content = es_content_new(&l->op);   /* the columns are on top */
+}
+
+/* Calls run and puts the world's counters back as they were. */
+static int protect(es_Load *l) {
+  lua_State *L = l->op.L;
+  es_World *w = l->op.w;
+  uint32_t readonly = w->readonly;
+  int status, columns = lua_gettop(L);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushcclosure(L, run, 1);
+  lua_pushvalue(L, l->op.world);
+  lua_pushvalue(L, l->op.anchors);
+  lua_pushlightuserdata(L, l);
+  lua_pushvalue(L, columns);
+  w->busy++;   /* the world must stay open */
+  w->loading++;
+  status = lua_pcall(L, 4, 1, 0);
+  w->loading--;
+  w->busy--;
+  w->readonly = readonly;
+  if (l->ctx != NULL) es_fill_close(l->ctx);
+  return status;
+}
+
+/* The image is at its place on the stack. Pushes the header. [-0, +n] */
+static void load(es_Load *l) {
+  es_Op op = l->op;   /* run changes the load's own */
+  lua_State *L = op.L;
+  int columns, status;
+  prepare(l);
+  columns = lua_gettop(L);
+  status = protect(l);
+  if (status != LUA_OK && l->swapped) {
+    es_content_swap(&op, l->content, columns);
+    es_content_empty_others(&op, l->content);
   }
-  es_content_bury(op, l->content, l->columns);
-  lua_settop(L, header);
+  op.w->least = 0;
+  if (status == LUA_OK || l->swapped)
+    es_content_bury(&op, l->content, columns);
+  if (status != LUA_OK) lua_error(L);
 }
 
 /* The option 'replay' of the table at 3. */
@@ -340,21 +380,20 @@ static int read_replay(const es_Op *op) {
 int es_load_lua_load(lua_State *L) {
   es_Op op;
   es_Load l;
-  int replayed;
+  memset(&l, 0, sizeof l);
   es_op_change(L, &op, "loadSnapshot");
   if (op.w->busy > 0)
     return es_error(L, "loadSnapshot",
                     "a snapshot cannot be loaded inside a callback");
   if (lua_type(L, 2) != LUA_TSTRING && !lua_istable(L, 2))
     return es_op_bad(&op, 1, "snapshot bytes or table", 2);
-  replayed = read_replay(&op);
+  l.replayed = read_replay(&op);
   if (lua_istable(L, 2)) {
     es_table_to_bytes(&op, 2);
     lua_replace(L, 2);
   }
-  memset(&l, 0, sizeof l);
-  l.op = &op;
+  l.op = op;
   l.image = es_load_image(L, op.fn, 2, 1);
-  load(&l, replayed);
+  load(&l);
   return 1;
 }

@@ -21,8 +21,9 @@ uint32_t es_match_column(const es_Matches *m, const es_Found *match,
 static void fail(const es_Matches *m, const es_ImageTrait *t,
                  const char *code) {
   lua_State *L = m->op->L;
+  const char *reason = lua_tostring(L, -1);
   lua_pushfstring(L, "%s: the trait %s %s", m->op->fn,
-                  es_names_quote(L, t->name, t->len), lua_tostring(L, -2));
+                  es_names_quote(L, t->name, t->len), reason);
   es_error_serialize(L, code);
   lua_pushinteger(L, (lua_Integer)t->offset);
   lua_setfield(L, -2, "offset");

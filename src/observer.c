@@ -4,6 +4,7 @@
 #include <lauxlib.h>
 
 #include "call.h"
+#include "query.h"
 
 /* Box fields. */
 enum { BOX_FUNCTION = 1, BOX_TARGET = 2 };
@@ -21,16 +22,20 @@ static void push_without(lua_State *L, int list, int box) {
 
 /* Upvalues: 1 state, 2 world, 3 anchor, 4 box. */
 static int unsubscribe(lua_State *L) {
-  const es_World *w = lua_touserdata(L, lua_upvalueindex(2));
+  es_World *w = lua_touserdata(L, lua_upvalueindex(2));
+  es_Op op = {L, w, "unsubscribe", 0, 0, 0};
   lua_settop(L, 0);
   lua_pushvalue(L, lua_upvalueindex(4));
   if (!w->open || lua_rawgeti(L, 1, BOX_FUNCTION) == LUA_TNIL) return 0;
   lua_pushnil(L);
   lua_rawseti(L, 1, BOX_FUNCTION);   /* from here on it is never called */
+  lua_settop(L, 1);
   lua_getiuservalue(L, lua_upvalueindex(2), 1);
   lua_rawgeti(L, -1, lua_tointeger(L, lua_upvalueindex(3)));
   push_without(L, lua_gettop(L), 1);
   lua_rawseti(L, -3, lua_tointeger(L, lua_upvalueindex(3)));
+  op.anchors = 2;
+  es_query_prune(&op);
   return 0;
 }
 

@@ -30,6 +30,7 @@ typedef struct es_Query {
   es_Alloc alloc;
   const es_World *tracker;   /* NULL while it is not tracked */
   int observers[2];   /* anchors: entered, left */
+  int anchor;         /* keeps a tracked query alive */
   es_Bitset members;
   uint64_t seen;      /* the version of the cached list of slots */
   lua_Integer listed; /* its length; -1: none yet */
@@ -57,6 +58,9 @@ uint64_t es_query_version(const es_World *w, const es_Query *q);
 
 /* Starts tracking the query on top of the stack. [-0, +0] */
 void es_query_track(const es_Op *op, es_Query *q);
+
+/* Stops tracking queries that have no observer any more. */
+void es_query_prune(const es_Op *op);
 
 /* Marks a slot as touched. */
 void es_query_touch(es_World *w, uint32_t slot);

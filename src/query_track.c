@@ -7,6 +7,11 @@
 #define CLEAN UINT32_MAX   /* not in the chain */
 #define LAST (UINT32_MAX - 1)
 
+/* How many slots there may be, also while a load keeps two contents. */
+static uint32_t capacity(const es_World *w) {
+  return w->entities.cap > w->least ? w->entities.cap : w->least;
+}
+
 /* Room for the dirty chain. */
 static es_Status reserve_dirty(es_World *w, uint32_t cap) {
   uint32_t *dirty;
@@ -30,7 +35,7 @@ es_Status es_query_reserve_slots(es_World *w, uint32_t cap) {
 }
 
 es_Status es_query_reserve(es_World *w) {
-  return es_query_reserve_slots(w, w->entities.cap);
+  return es_query_reserve_slots(w, capacity(w));
 }
 
 void es_query_recount(es_World *w) {
@@ -46,8 +51,8 @@ void es_query_recount(es_World *w) {
 static es_Status reserve_tracked(es_World *w, es_Query *q) {
   size_t cap = es_alloc_grow(w->trackedcap, (size_t)w->ntracked + 1);
   es_Query **block;
-  if (reserve_dirty(w, w->entities.cap) != ES_OK) return ES_NOMEM;
-  if (es_bitset_reserve(&q->members, &w->alloc, w->entities.cap) != ES_OK)
+  if (reserve_dirty(w, capacity(w)) != ES_OK) return ES_NOMEM;
+  if (es_bitset_reserve(&q->members, &w->alloc, capacity(w)) != ES_OK)
     return ES_NOMEM;
   if (w->ntracked < w->trackedcap) return ES_OK;
   block = es_alloc_array(&w->alloc, w->tracked, w->trackedcap, cap,
@@ -62,17 +67,46 @@ void es_query_track(const es_Op *op, es_Query *q) {
   es_World *w = op->w;
   uint32_t n;
   const uint64_t *words;
-  int query = lua_gettop(op->L), at;
+  int query = lua_gettop(op->L);
   if (q->tracker != NULL) return;
   words = es_query_words(op, q, &n);
   es_try(op->L, reserve_tracked(w, q));
-  at = es_world_anchor(w);
   lua_pushvalue(op->L, query);
-  lua_rawseti(op->L, op->anchors, at);   /* a tracked query stays */
+  lua_rawseti(op->L, op->anchors, w->anchors + 1);
+  q->anchor = es_world_anchor(w);
   memcpy(q->members.words, words, n * sizeof *words);
   q->tracker = w;
   w->tracked[w->ntracked++] = q;
   lua_settop(op->L, query);
+}
+
+static void untrack(const es_Op *op, es_Query *q) {
+  const int anchors[3] = {q->anchor, q->observers[0], q->observers[1]};
+  int i;
+  es_bitset_free(&q->members, &q->alloc);
+  q->tracker = NULL;
+  q->observers[0] = q->observers[1] = q->anchor = 0;
+  for (i = 0; i < 3; i++) {
+    if (anchors[i] == 0) continue;
+    lua_pushnil(op->L);
+    lua_rawseti(op->L, op->anchors, anchors[i]);
+  }
+}
+
+/* Not inside a callback: a flush may be walking along the queries. */
+void es_query_prune(const es_Op *op) {
+  es_World *w = op->w;
+  uint32_t i, n = 0;
+  if (w->busy > 0) return;
+  for (i = 0; i < w->ntracked; i++) {
+    es_Query *q = w->tracked[i];
+    if (es_observer_none(op, q->observers[0]) &&
+        es_observer_none(op, q->observers[1]))
+      untrack(op, q);
+    else
+      w->tracked[n++] = q;
+  }
+  w->ntracked = n;
 }
 
 void es_query_touch(es_World *w, uint32_t slot) {

@@ -490,12 +490,19 @@ lua_Integer es_entry_version(const es_Op *op, const es_Entry *e) {
   return version;
 }
 
+/* A load in progress holds on to the entries. */
+static void check_unlocked(const es_Op *op) {
+  if (op->w->loading > 0)
+    es_error(op->L, op->fn, "names are fixed while a snapshot is loaded");
+}
+
 int es_registry_lua_register(lua_State *L) {
   es_Op op;
   es_Call c = {&op, "?", 1};
   lua_Integer n;
   int flat;
   es_op_change(L, &op, "registerTraits");
+  check_unlocked(&op);
   if (!lua_istable(L, 2))
     return es_op_bad(&op, 1, "table of entries", 2);
   drop_pending(op.w);
@@ -536,6 +543,7 @@ int es_registry_lua_ignore(lua_State *L) {
   es_Call c = {&op, "?", 1};
   lua_Integer i, n;
   es_op_change(L, &op, "ignoreTraits");
+  check_unlocked(&op);
   if (!lua_istable(L, 2))
     return es_op_bad(&op, 1, "list of traits", 2);
   n = (lua_Integer)lua_rawlen(L, 2);

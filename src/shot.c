@@ -477,8 +477,20 @@ static int ctx_ref(lua_State *L) {
                "asks ctx.ref for an entity that is not saved");
     return lua_error(L);
   }
+  s->referenced[slot >> 6] |= (uint64_t)1 << (slot & 63);
   lua_pushinteger(L, slot);
   return 1;
+}
+
+/* A handler may refer to what a later one excludes. */
+static void check_referenced(const es_Shot *s) {
+  uint32_t k;
+  for (k = 0; k < s->words; k++) {
+    uint64_t gone = s->referenced[k] & ~s->selected[k];
+    if (gone != 0)
+      fail(s, ES_CODE_DANGLING, k * 64 + es_bits_lowest(gone),
+           "is referred to by a handler, but excluded by another");
+  }
 }
 
 /* ctx.exclude(trait): its carriers are derived, they are not saved. */
@@ -542,6 +554,7 @@ static int run(lua_State *L) {
   memset(s->counts, 0, (s->op.w->registry.n + 1) * sizeof *s->counts);
   es_shot_select(s);
   es_handler_save_all(&s->op, s->ctx, s->options->data);   /* data table */
+  check_referenced(s);
   check_registered(s);
   save_body(s, part, targets);
   save_header(s);

@@ -20,6 +20,7 @@ typedef struct es_Shot {
   es_CborSink sink;
   uint32_t *counts;       /* per entry: its rows */
   uint64_t *selected;     /* words: who is saved, slot 0 included */
+  uint64_t *referenced;   /* words: whom handlers and codecs refer to */
   uint32_t words;
   int ctx;                /* stack index of the codecs' context */
   const es_Entry *entry;  /* in hand, for messages */

@@ -65,6 +65,9 @@ void es_shot_select(es_Shot *s) {
   s->selected =
       lua_newuserdatauv(s->op.L, s->words * sizeof *s->selected, 0);
   memcpy(s->selected, x->alive.words, s->words * sizeof *s->selected);
+  s->referenced =
+      lua_newuserdatauv(s->op.L, s->words * sizeof *s->referenced, 0);
+  memset(s->referenced, 0, s->words * sizeof *s->referenced);
   if (s->options->filter != 0) {
     if (lua_isfunction(s->op.L, s->options->filter))
       filter_function(s, s->options->filter);

@@ -59,6 +59,16 @@ int es_column_is_typed(const es_ColumnWriter *w, es_FieldType type);
 es_Status es_column_put_slots(es_Buffer *out, const uint32_t *slots,
                               uint32_t n);
 
+/* The narrowest type for integers in low..high, and for counts to 'top'. */
+es_CborType es_column_narrowest(int64_t low, int64_t high);
+es_CborType es_column_narrowest_count(uint32_t top);
+
+/*
+** Whether a set of 'n' slots is written as a list, its bit string having
+** 'bits' bytes.
+*/
+int es_set_is_list(uint32_t n, size_t bits);
+
 /* A set of slots, given ascending. */
 es_Status es_set_write(es_Buffer *out, const uint32_t *slots, uint32_t n);
 

@@ -60,6 +60,7 @@ static int subscribe_query(lua_State *L, const char *fn, int left) {
   if (op.top < 3)
     return es_op_bad(&op, 2, "terms, then a function", 3);
   check_function(&op, op.top);
+  es_query_prune(&op);
   q = es_query_get(&op, 2, op.top - 1);
   es_query_track(&op, q);
   es_observer_add(&op, &q->observers[left], op.top, 0);

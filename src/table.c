@@ -175,6 +175,17 @@ static void push_field(const es_Packer *p, int idx, const char *name,
     malformed(p, name, "is missing or of a wrong type");
 }
 
+static lua_Integer read_integer(const es_Packer *p, int idx,
+                                const char *name) {
+  int integer;
+  lua_Integer i;
+  push_field(p, idx, name, LUA_TNUMBER);
+  i = lua_tointegerx(p->L, -1, &integer);
+  if (!integer) malformed(p, name, "is no integer");
+  lua_pop(p->L, 1);
+  return i;
+}
+
 /* Reads the list of numbers on top into 'numbers'. [-1, +0] */
 static uint32_t read_numbers(const es_Packer *p, const char *what) {
   lua_State *L = p->L;
@@ -186,7 +197,7 @@ static uint32_t read_numbers(const es_Packer *p, const char *what) {
     uint32_t u;
     lua_rawgeti(L, -1, i);
     v = lua_tointegerx(L, -1, &integer);
-    if (!integer || v < 0 || v > (lua_Integer)UINT32_MAX)
+    if (lua_type(L, -1) != LUA_TNUMBER || !integer || v < 0 || v > (lua_Integer)UINT32_MAX)
       malformed(p, what, "has an element that is no slot or count");
     u = (uint32_t)v;
     lua_pop(L, 1);
@@ -233,9 +244,7 @@ static void pack_entities(const es_Packer *p, int body) {
   pack_word(p, "free");
   pack_u32s(p, at, "free");
   pack_word(p, "used");
-  push_field(p, at, "used", LUA_TNUMBER);
-  es_try(L, es_cbor_put_int(p->body, lua_tointeger(L, -1)));
-  lua_pop(L, 1);
+  es_try(L, es_cbor_put_int(p->body, read_integer(p, at, "used")));
   pack_word(p, "alive");
   pack_set(p, at, "alive");
   pack_word(p, "excluded");
@@ -360,13 +369,13 @@ static void pack_trait_header(es_Packer *p, int header, uint32_t rows) {
   es_try(L, es_put_word(b, "name"));
   put_string(p, header, "name");
   es_try(L, es_put_word(b, "rows"));
+  if (read_integer(p, header, "rows") != (lua_Integer)rows)
+    malformed(p, "rows", "is not the number of rows");
   es_try(L, es_cbor_put_int(b, rows));
   es_try(L, es_put_word(b, "fields"));
   pack_header_fields(p, header);
   es_try(L, es_put_word(b, "version"));
-  push_field(p, header, "version", LUA_TNUMBER);
-  es_try(L, es_cbor_put_int(b, lua_tointeger(L, -1)));
-  lua_pop(L, 1);
+  es_try(L, es_cbor_put_int(b, read_integer(p, header, "version")));
 }
 
 static int is_relation(const es_Packer *p, int header) {
@@ -381,17 +390,22 @@ static int is_relation(const es_Packer *p, int header) {
 static void pack_part(es_Packer *p, int traits, int body, int relations,
                       es_Buffer *rows) {
   lua_State *L = p->L;
-  lua_Integer i, n = (lua_Integer)lua_rawlen(L, traits), count = 0;
+  lua_Integer i, n = (lua_Integer)lua_rawlen(L, traits), count = 0, due = 0;
   int part;
   push_field(p, body, relations ? "relations" : "traits", LUA_TTABLE);
   part = lua_gettop(L);
+  for (lua_pushnil(L); lua_next(L, part); lua_pop(L, 1)) count--;
   for (i = 1; i <= n; i++) {
     lua_rawgeti(L, traits, i);
     if (!lua_istable(L, -1)) malformed(p, "traits", "holds what is no table");
     count += is_relation(p, lua_gettop(L)) == relations;
+    due += is_relation(p, lua_gettop(L)) == relations;
     lua_pop(L, 1);
   }
-  es_try(L, es_cbor_put_head(p->body, ES_CBOR_ARRAY, (uint64_t)count));
+  if (count != 0)
+    malformed(p, relations ? "relations" : "traits",
+              "are not those of the header");
+  es_try(L, es_cbor_put_head(p->body, ES_CBOR_ARRAY, (uint64_t)due));
   for (i = 1; i <= n; i++) {
     lua_rawgeti(L, traits, i);
     if (is_relation(p, part + 1) == relations) {

@@ -26,6 +26,8 @@ typedef struct es_World {
   unsigned char resetting;  /* inside reset: nothing can be added */
   uint32_t busy;            /* callbacks of this world that are running */
   uint32_t readonly;        /* nested saves and codec calls */
+  uint32_t loading;         /* snapshots being loaded or appended */
+  uint32_t least;           /* slots that queries must have room for */
   int anchors;              /* the last anchor handed out */
   int handlers;             /* anchor of the snapshot handlers, or 0 */
   int query_cache;          /* anchor of signature -> query, or 0 */
