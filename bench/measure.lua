@@ -9,7 +9,6 @@ local measure = {}
 local function once(case)
   local state = case.setup and case.setup()
   collectgarbage()
-  collectgarbage()
   local start = os.clock()
   local result = case.run(state)
   local took = os.clock() - start

@@ -34,20 +34,28 @@ static void put_number(const es_Shot *s, es_Buffer *b, uint32_t n) {
   b->len += sizeof n;
 }
 
-/* Pushes a SerializeError about the entry in hand. [-0, +1] */
+/* Pushes a SerializeError about a value, or about an entity. [-0, +1] */
 static void push_error(const es_Shot *s, const char *code, uint32_t slot,
                        const char *reason) {
   lua_State *L = s->op.L;
   es_Buffer *b = s->path;
+  const char *whose = "the world entity";
   b->len = 0;
+  if (slot != 0)
+    whose = lua_pushfstring(L, "the entity in slot %d", (int)slot);
+  else
+    lua_pushnil(L);
   if (s->entry != NULL) {
     es_try(L, es_document_path_key(b, s->entry->name, s->entry->len));
     if (s->field != NULL && s->field->name != NULL)
       es_try(L, es_document_path_key(b, s->field->name, s->field->len));
+    reason = lua_pushfstring(L, "of %s %s", whose, reason);
+  } else {
+    lua_pushnil(L);
   }
-  lua_pushfstring(L, "of the entity in slot %d %s", (int)slot, reason);
-  es_error_at(L, s->op.fn, code, b, "the world", lua_tostring(L, -1));
-  lua_remove(L, -2);
+  es_error_at(L, s->op.fn, code, b, whose, reason);
+  lua_replace(L, -3);   /* whose reason error */
+  lua_pop(L, 1);
 }
 
 static void fail(const es_Shot *s, const char *code, uint32_t slot,

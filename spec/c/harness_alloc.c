@@ -132,6 +132,7 @@ typedef struct Scenario {
   char name[80];
   int undo;           /* observers made it change things and undo them */
   int complete;       /* what fails late, fails after the change */
+  int garbage;        /* there is garbage when the act begins */
   int loose;          /* finalizers change the world at any time */
   int sides;          /* a failure may leave things behind that do no harm */
   Text before, after, results;
@@ -224,7 +225,11 @@ static void open_run(Run *r, Scenario *s, const Mode *mode, size_t k) {
   open_libraries(r->L);
 }
 
-/* Until the act: its state is set up, with all the memory it wants. */
+/*
+** Until the act: its state is set up, with all the memory it wants. What
+** setting up has left is collected, so that finalizers that are due do not
+** run without memory: Lua forgets those that it cannot even call.
+*/
 static void begin(Run *r, Scenario *s, const Mode *mode, size_t k) {
   open_run(r, s, mode, k);
   push_scenarios(r, s->file);
@@ -232,6 +237,7 @@ static void begin(Run *r, Scenario *s, const Mode *mode, size_t k) {
   lua_replace(r->L, SCENARIO);
   lua_getfield(r->L, SCENARIO, "setup");
   lua_call(r->L, 0, 1);
+  if (!s->garbage) lua_gc(r->L, LUA_GCCOLLECT, 0);
 }
 
 /* The act; its results or its error stay on the stack. */
@@ -455,6 +461,7 @@ static int find_scenario(Scenario *s, Program *p, int file, int index) {
   if (found) {
     s->undo = flag(r.L, "undo");
     s->complete = flag(r.L, "complete");
+    s->garbage = flag(r.L, "garbage");
     s->loose = flag(r.L, "loose");
     s->sides = flag(r.L, "sides");
     lua_getfield(r.L, -1, "name");

@@ -287,7 +287,7 @@ local function haunted(name, change, act, setup)
   end, function(s)
     return act(s, s.w, s.handles)
   end)
-  entry.loose = true
+  entry.loose, entry.garbage = true, true
 end
 
 local function spawn(s, w, e) w:spawn(s.Pos, s.Bag, s.Likes(e[1])) end
@@ -342,9 +342,9 @@ for _, change in ipairs { { "spawns", spawn }, { "destroys", destroy },
   end)
 
   haunted(name .. "observers", fn, function(s, w, e)
-    w:onAdd(s.Pos, print)()
-    w:onQueryAdd(s.ecs.Not(s.Tag), s.Near(e[1]), print)()
-    w:onQueryRemove(s.Bag, print)()
+    w:onAdd(s.Pos, type)()
+    w:onQueryAdd(s.ecs.Not(s.Tag), s.Near(e[1]), type)()
+    w:onQueryRemove(s.Bag, type)()
   end)
 
   haunted(name .. "reset", fn, function(_, w)

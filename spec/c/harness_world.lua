@@ -63,7 +63,7 @@ scenario("createWorld when all worlds are garbage", function()
   return s
 end, function(s)
   return s.ecs.createWorld():count()
-end)
+end).garbage = true
 
 scenario("a world is closed while a script holds columns", function()
   local s = kit.filled()
