@@ -53,7 +53,10 @@ function columns.of(world, floor)
   add(T.Name, "entity", "value")
   add(T.Intent, "attack", "kind")
   add(T.Intent, 1, "target")
-  table.insert(list, { world:column(T.Inventory), floor.keys((world:slots(T.Inventory))), {} })
+  local item = { id = 1, count = 1, name = "potion" }
+  table.insert(list, {
+    world:column(T.Inventory), floor.keys((world:slots(T.Inventory))), { item, item, item },
+  })
   pairColumns(list, world, floor)
   return list
 end

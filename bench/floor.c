@@ -61,34 +61,100 @@ static int read_all(lua_State *L) {
   return 1;
 }
 
+/* The values inside of the table on top, and of the tables in it. */
+static lua_Integer count_inside(lua_State *L) {
+  lua_Integer seen = 0;
+  int table = lua_gettop(L);
+  luaL_checkstack(L, 4, "a nested value");
+  lua_pushnil(L);
+  while (lua_next(L, table)) {
+    seen++;
+    if (lua_istable(L, -1)) seen += count_inside(L);
+    lua_pop(L, 1);
+  }
+  return seen;
+}
+
+/* inside(columns) --> how many values; those inside of tables as well */
+static int read_inside(lua_State *L) {
+  lua_Integer i, count = (lua_Integer)lua_rawlen(L, 1), seen = 0;
+  for (i = 1; i <= count; i++) {
+    size_t k, n;
+    const uint32_t *at = push_column(L, i, &n);
+    int table = lua_gettop(L) - 2;
+    for (k = 0; k < n; k++) {
+      int type = lua_rawgeti(L, table, at[k]);
+      seen += type != LUA_TNIL;
+      if (type == LUA_TTABLE) seen += count_inside(L);
+      lua_pop(L, 1);
+    }
+    lua_settop(L, 1);
+  }
+  lua_pushinteger(L, seen);
+  return 1;
+}
+
 /* As the core does: an array unless most of it would stay empty. */
 static void new_table(lua_State *L, size_t n, uint32_t top) {
   if (n > top / 2) lua_createtable(L, (int)top, 0);
   else lua_createtable(L, 0, (int)n);
 }
 
-/* write(columns) --> list of new tables with as many values */
-static int write_all(lua_State *L) {
+/* Pushes a copy of the value at 'idx': of a table, with all that is in it. */
+static void push_copy(lua_State *L, int idx) {
+  int copy;
+  luaL_checkstack(L, 6, "a nested value");
+  if (!lua_istable(L, idx)) {
+    lua_pushvalue(L, idx);
+    return;
+  }
+  lua_createtable(L, (int)lua_rawlen(L, idx), lua_rawlen(L, idx) > 0 ? 0 : 3);
+  copy = lua_gettop(L);
+  lua_pushnil(L);
+  while (lua_next(L, idx)) {
+    lua_pushvalue(L, -2);             /* key value key */
+    push_copy(L, lua_gettop(L) - 1);
+    lua_rawset(L, copy);
+    lua_pop(L, 1);
+  }
+}
+
+/* The values of one column into the table on top; the sample is below it. */
+static void fill(lua_State *L, const uint32_t *at, size_t n, int copies) {
+  int sample = lua_gettop(L) - 1;
+  size_t k;
+  for (k = 0; k < n; k++) {
+    if (copies) push_copy(L, sample);
+    else lua_pushvalue(L, sample);
+    lua_rawseti(L, -2, at[k]);
+  }
+}
+
+/* The columns at 1 --> list of new tables with as many values. */
+static int write_columns(lua_State *L, int copies) {
   lua_Integer i, count = (lua_Integer)lua_rawlen(L, 1);
   lua_createtable(L, (int)count, 0);
   for (i = 1; i <= count; i++) {
-    size_t k, n;
+    size_t n;
     const uint32_t *at = push_column(L, i, &n);
-    int sample = lua_gettop(L);
     new_table(L, n, n > 0 ? at[n - 1] : 0);
-    for (k = 0; k < n; k++) {
-      lua_pushvalue(L, sample);
-      lua_rawseti(L, -2, at[k]);
-    }
+    fill(L, at, n, copies);
     lua_rawseti(L, 2, i);
     lua_settop(L, 2);
   }
   return 1;
 }
 
+/* write(columns): each value is written once */
+static int write_all(lua_State *L) { return write_columns(L, 0); }
+
+/* copies(columns): the same, and every table is a new one */
+static int write_copies(lua_State *L) { return write_columns(L, 1); }
+
 int luaopen_bench_floor(lua_State *L) {
   static const luaL_Reg functions[] = {
-      {"keys", keys}, {"read", read_all}, {"write", write_all}, {NULL, NULL}};
+      {"keys", keys},       {"read", read_all},        {"inside", read_inside},
+      {"write", write_all}, {"copies", write_copies}, {NULL, NULL}};
   luaL_newlib(L, functions);
   return 1;
 }

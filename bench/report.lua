@@ -36,17 +36,18 @@ function report.losses(subject)
   end
 end
 
---- A goal is { what, ">=" or "<=", bound, function(time, n, base) → value }, where time(name) and
--- base(name) are the seconds of a case here and in the world to compare with. The verdict is about
--- the least times; the value from the medians stands in brackets.
+-- A goal is { what, ">=" or "<=" or nil, bound, function(time, n, base) → value }, where time(name)
+-- and base(name) are the seconds of a case here and in the world to compare with.
+
+--- Whether the values hold in all sizes, and the values.
 local function judge(goal, sizes, small, field)
   local holds, shown = true, {}
   for i, size in ipairs(sizes) do
     local function time(name) return size.results[name][field] end
     local function base(name) return small.results[name][field] end
     shown[i] = goal[4](time, size.n, base)
-    holds = holds and (goal[2] == ">=" and shown[i] >= goal[3] or
-      goal[2] == "<=" and shown[i] <= goal[3])
+    if goal[2] == ">=" then holds = holds and shown[i] >= goal[3] end
+    if goal[2] == "<=" then holds = holds and shown[i] <= goal[3] end
   end
   return holds, shown
 end
@@ -56,20 +57,23 @@ local function verdict(holds)
   return holds and "ok" or "MISSED"
 end
 
---- `sizes` is a list of { n, results }, and `small` the one to compare with.
-function report.goals(title, goals, sizes, small)
+--- Prints goals for `sizes`, a list of { n, results }; `small` is the one to compare with. The
+-- verdict is about the least times ("min"), or about the medians, which are in brackets.
+function report.goals(title, goals, sizes, verdictOn, small)
   report.title(title)
   local head = ("%-44s %7s"):format("", "goal")
   for _, size in ipairs(sizes) do head = head .. ("%18s"):format(grouped(size.n)) end
   print(head)
   for _, goal in ipairs(goals) do
-    local holds, least = judge(goal, sizes, small, "min")
+    local holds = judge(goal, sizes, small, verdictOn)
+    local _, least = judge(goal, sizes, small, "min")
     local _, median = judge(goal, sizes, small, "median")
-    local line = ("%-44s %2s %4g"):format(goal[1], goal[2], goal[3])
+    local line = ("%-44s %7s"):format(goal[1],
+      goal[2] and ("%2s %4g"):format(goal[2], goal[3]) or "")
     for i in ipairs(sizes) do
       line = line .. ("%9.2f (%6.2f)"):format(least[i], median[i])
     end
-    print(line .. "  " .. verdict(holds))
+    print(line .. (goal[2] and "  " .. verdict(holds) or ""))
   end
 end
 

@@ -39,9 +39,7 @@ end
 
 --- lua-cjson keeps 14 digits of a double; all else must be there.
 local function checkLossy(s, name, view)
-  local first = name == "baseline load" and workload.plainView(workload.plain(s.n))
-    or workload.view(s.world)
-  local lost, all = workload.losses(first, view)
+  local lost, all = workload.losses(workload.view(s.world), view)
   check(("%s, n = %d: a value is lost"):format(name, s.n), lost.others == 0)
   s.losses[name] = { lost = lost, all = all }
 end
@@ -173,21 +171,28 @@ local function instantiate(s)
   }
 end
 
-local function floorCase(s, name)
-  return {
-    name = "floor: " .. name,
-    setup = function() return columns.of(s.world, columns.floor) end,
-    run = columns.floor[name],
-  }
+--- The floor, by name of the function in bench/floor.c.
+local FLOORS = {
+  read = "floor: read", inside = "floor: read, nested too",
+  write = "floor: write", copies = "floor: write, nested too",
+}
+
+local function addFloors(s, list, ...)
+  for _, name in ipairs(columns.floor and { ... } or {}) do
+    table.insert(list, {
+      name = FLOORS[name], run = columns.floor[name],
+      setup = function() return columns.of(s.world, columns.floor) end,
+    })
+  end
 end
 
 --- The cases of a subject, in the order of the table.
 function routes.cases(s)
   local list = saves(s)
-  if columns.floor then list[#list + 1] = floorCase(s, "read") end
+  addFloors(s, list, "read", "inside")
   for _, case in ipairs(loads(s)) do list[#list + 1] = case end
   list[#list + 1] = instantiate(s)
-  if columns.floor then list[#list + 1] = floorCase(s, "write") end
+  addFloors(s, list, "write", "copies")
   return list
 end
 

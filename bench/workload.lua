@@ -222,11 +222,6 @@ function workload.plainView(entities)
   return { count = #entities, read = read }
 end
 
---- What is left of a number after 14 digits and a double, as lua-cjson leaves it.
-local function rounded(number)
-  return tonumber(("%.14g"):format(number)) + 0.0
-end
-
 --- The words of 64 bits that stand for a value, its type among them.
 local function words(value, put)
   local kind = math.type(value)
@@ -262,13 +257,13 @@ end
 -- What a view has counted, and references: these are no numbers of the world.
 local COUNTED = { [8] = true, [9] = true, [11] = true, [12] = true, [13] = true, [16] = true }
 
---- How the second value differs from the first: "doubles" has lost its last digits, "integers" has
--- become a float, "others" is another value. nil: not at all.
+--- How the second value differs from the first: "doubles" has lost what is behind 14 digits,
+-- "integers" has become a float, "others" is another value. nil: not at all.
 local function loss(a, b)
   local kind, other = math.type(a), math.type(b)
   if a == b and kind == other then return nil end
   if kind == "integer" and a == b then return "integers" end
-  if kind == "float" and other and rounded(a) == rounded(b) then return "doubles" end
+  if kind == "float" and other and math.abs(a - b) <= 5e-14 * math.abs(a) then return "doubles" end
   return "others"
 end
 

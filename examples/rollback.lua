@@ -277,7 +277,7 @@ local function playMatch(frames, seed)
       if line then print(("%5d  %s"):format(tick, line)) end
     end
     if tick % 20 == 0 then print(("%5d  -- %s"):format(tick, status(peers[1].world))) end
-  until done(peers, frames) or tick > frames + 1000
+  until done(peers, frames) or tick > 20 * frames + 1000
   return peers, tick
 end
 

@@ -129,7 +129,6 @@ describe("formerly", function()
       { header.name, header.version, header.fields })
     local entity = ecs.appendSnapshot(world, bytes, { offset = { New = { health = 7 } } })[1]
     assert.equal(57, world:get(entity, New, "health"))
-    assert.equal(1, #ecs.scene(bytes):instantiate(world))
   end)
 
   it("is a list of names, each of one trait only", function()
@@ -182,16 +181,13 @@ describe("fields", function()
     for i, Old in ipairs(both { kept = 1, gone = "x" }) do
       local New = both { kept = 1 }[i]
       local bytes = saved("T", Old, { { kept = 5 } })
-      local err = refused("malformed", { '"T"', '"gone"' }, bytes, "T", New)
-      assert.equal("integer", math.type(err.offset))
+      refused("malformed", { '"T"', '"gone"' }, bytes, "T", New)
       refused("malformed", { '"T"', '"gone"' }, bytes, "T", New, { version = 2 })
       deep.assertSame({ { kept = 5 } }, become(bytes, "T", New, {
         version = 2, migrate = function(value) return { kept = value.kept } end,
       }))
     end
   end)
-
-  local FACTORY <const> = list
 
   -- Saved default, value, registered default, what the value becomes (nothing: refused).
   local CONVERSIONS <const> = {
@@ -203,19 +199,17 @@ describe("fields", function()
     { 0, 1.0, 0, 1.0 }, { 0.5, 1, 0.5, 1 }, { 0, 1.5, 0.5, 1.5 }, { 0.5, 3, 0, 3 },
     { null, 5, 0, 5 }, { null, 5.0, 0, 5.0 }, { null, "x", "", "x" }, { null, true, false, true },
     { 0, 5, null, 5 }, { "", "x", null, "x" }, { false, true, null, true },
-    { null, { 1, "a" }, null, { 1, "a" } }, { FACTORY, { 1 }, null, { 1 } },
-    { null, { 1 }, FACTORY, { 1 } }, { 0, 5, FACTORY, 5 }, { FACTORY, 5, 0, 5 },
+    { null, { 1, "a" }, null, { 1, "a" } }, { list, { 1 }, null, { 1 } },
+    { null, { 1 }, list, { 1 } }, { 0, 5, list, 5 }, { list, 5, 0, 5 },
     { "", "5", 0 }, { 0, 5, "" }, { false, true, 0 }, { 0, 1, false }, { "", "true", false },
     { false, true, "" }, { 0.5, 1.0, "" }, { "", "", 0.5 },
     { null, "x", 0 }, { null, { 1 }, 0 }, { null, 5, "" }, { null, nil, 0 }, { null, nil, "" },
-    { FACTORY, {}, 0 }, { FACTORY, "5", 0.5 },
+    { list, {}, 0 }, { list, "5", 0.5 },
   }
 
   for i, case in ipairs(CONVERSIONS) do
     local from, value, to, expected = table.unpack(case, 1, 4)
-    local function show(x)
-      return x == null and "null" or type(x) == "function" and "factory" or tostring(x)
-    end
+    local function show(x) return x == null and "null" or x == list and "list" or tostring(x) end
     it(("%d: %s of a %s default to a %s default"):format(i, show(value), show(from), show(to)),
       function()
         for k, Old in ipairs(both { f = from, other = "kept" }) do
@@ -229,7 +223,7 @@ describe("fields", function()
           end
           -- With migrate everything is possible.
           local made = to
-          if to == null or to == FACTORY then made = 1 end
+          if to == null or to == list then made = 1 end
           deep.assertSame({ f = made, other = "new" },
             become(bytes, "T", New, { version = 2, migrate = function(v)
               deep.assertSame(value == nil and null or value, v.f)
@@ -448,8 +442,7 @@ describe("migrate", function()
       local err = refused("codec-error", { '"T"' }, bytes, "T", New, gives(wrong))
       assert.truthy(err.cause)
     end
-    local err = refused("codec-error", { '"T"', "version 1" }, bytes, "T", New, gives(nil))
-    assert.truthy(tostring(err.cause):find("nil", 1, true))
+    refused("codec-error", { '"T"', "version 1" }, bytes, "T", New, gives(nil))
   end)
 
   it("P5 that fails at any step of any value changes nothing, and tells trait, step and cause",
@@ -507,9 +500,8 @@ describe("migrate", function()
         end }))
         world:spawn(T { n = 1 })
         local hash = ecs.hashWorld(world)
-        ser.isError(coroutine.wrap(function()
-          return ser.catch(way[2], world, bytes)
-        end)(), way[1], "codec-error", { '"T"' })
+        local err = coroutine.wrap(function() return ser.catch(way[2], world, bytes) end)()
+        ser.isError(err, way[1], "codec-error", { '"T"' })
         assert.equal(1, ran, name)
         assert.equal(hash, ecs.hashWorld(world))
       end
@@ -518,18 +510,19 @@ describe("migrate", function()
 
   it("is asked for by version, which must be an integer from 1", function()
     local world <close> = ecs.createWorld()
-    for _, wrong in ipairs { 0, -1, 1.5, 2.0, "2", true, math.huge, 2 ^ 31 | 0, math.maxinteger } do
-      ser.raises("registerTraits", "invalid-registration", { "T", "version" }, ecs.registerTraits,
-        world, entries("T", ecs.trait(), { version = wrong }))
-    end
-    for _, wrong in ipairs { 1, "x", {}, true } do
-      ser.raises("registerTraits", "invalid-registration", { "T", "migrate" }, ecs.registerTraits,
-        world, entries("T", ecs.trait(), { migrate = wrong }))
+    local wrong = {
+      version = { 0, -1, 1.5, 2.0, "2", true, math.huge, 2 ^ 31 | 0, math.maxinteger },
+      migrate = { 1, "x", {}, true },
+    }
+    for option, values in pairs(wrong) do
+      for _, value in ipairs(values) do
+        ser.raises("registerTraits", "invalid-registration", { "T", option }, ecs.registerTraits,
+          world, entries("T", ecs.trait(), { [option] = value }))
+      end
     end
     -- Registering again with another version or migrate is no repetition.
     local T = ecs.trait { n = 0 }
-    ecs.registerTraits(world, entries("T", T, { version = 2 }))
-    ecs.registerTraits(world, entries("T", T, { version = 2 }))
+    for _ = 1, 2 do ecs.registerTraits(world, entries("T", T, { version = 2 })) end
     for _, other in ipairs {
       { version = 3 }, {}, { version = 2, migrate = print }, { version = 2, formerly = { "U" } },
     } do

@@ -420,7 +420,7 @@ describe("observers of what a scene brings", function()
     end
   end)
 
-  it("may instantiate, subscribe, unsubscribe and register", function()
+  it("may instantiate, subscribe and add, but not register", function()
     local world <close>, log = ser.world(traits), util.newLog()
     local depth = 0
     world:onAdd(Tag, function(entity)
@@ -430,7 +430,7 @@ describe("observers of what a scene brings", function()
         world:onAdd(Likes, log.note "subscribed meanwhile")
         local many = {}
         for i = 1, 300 do many["More" .. i] = ecs.trait() end
-        ecs.registerTraits(world, many)
+        util.fails("registerTraits", "fixed", function() ecs.registerTraits(world, many) end)
         util.collectAll()
         world:add(entity, Name)
       end
@@ -446,8 +446,10 @@ describe("observers of what a scene brings", function()
 end)
 
 describe("many instantiations", function()
+  -- Tools that watch the memory keep what was freed.
   local function resident()
-    local file = io.open "/proc/self/status"
+    local watched = (os.getenv "RUNNER" or "") ~= "" or os.getenv "LD_PRELOAD"
+    local file = not watched and io.open "/proc/self/status"
     local text = file and file:read "a" or ""
     if file then file:close() end
     return tonumber(text:match "VmRSS:%s*(%d+)") or 0

@@ -2,6 +2,7 @@
 -- traits, prefabs and world-level traits.
 
 local ecs = require "ecsser"
+local child = require "spec.support.world_child"
 local deep = require "spec.support.deep"
 local oracle = require "spec.support.oracle"
 local random = require "spec.support.random"
@@ -220,9 +221,9 @@ describe("references to what is not saved", function()
     { "a pair", { "R", "slot 2" },
       function() world:add(kept, R(lost, { w = 5 }), R(kept, { w = 6 })) end },
     { "a codec's value", { "Cue", "slot 2" }, function() world:add(kept, Cue { lost }) end },
-    { "a field of the world entity", { "Ref", "to", "slot 0" },
+    { "a field of the world entity", { "Ref", "to", "the world entity" },
       function() world:add(Ref { to = lost }) end },
-    { "a codec's value of the world entity", { "Cue", "slot 0" },
+    { "a codec's value of the world entity", { "Cue", "the world entity" },
       function() world:add(Cue { lost }) end },
   }
 
@@ -426,13 +427,60 @@ describe("transient traits", function()
     ser.raises("registerTraits", "invalid-registration", { "K" }, ecs.registerTraits, world,
       { K = { trait = ecs.Key, transient = "default" } })
   end)
+
+  it("a snapshot that says who has a key, but not which, is refused", function()
+    local how, code, output = child.run [[
+      local ecs = require "ecsser"
+      local function newWorld()
+        local world = ecs.createWorld()
+        ecs.registerTraits(world, { Key = ecs.Key })
+        return world
+      end
+      local source, target = newWorld(), newWorld()
+      source:spawn(ecs.Key "hero")
+      local tree = ecs.saveSnapshot(source, { format = "table" })
+      tree.body.traits.Key.columns = {}
+      for _, fn in ipairs { ecs.loadSnapshot, ecs.appendSnapshot } do
+        local ok, err = pcall(fn, target, tree)
+        print(ok, ecs.isSerializeError(err) and err.code, target:count())
+      end
+    ]]
+    local line = "false\tmalformed\t0\n"
+    assert.same({ "exit", 0, line .. line }, { how, code, output })
+  end)
+end)
+
+describe("keys", function()
+  it("under a codec or migrate either work or are refused at once", function()
+    for _, options in ipairs {
+      { codec = { toJSON = string.upper, fromJSON = string.lower } },
+      { version = 2, migrate = function(key) return "new " .. key end },
+    } do
+      options.trait = ecs.Key
+      local plain <close> = ser.world { Key = ecs.Key }
+      local world <close>, other = ecs.createWorld(), ecs.createWorld()
+      plain:spawn(ecs.Key "hero")
+      if pcall(ecs.registerTraits, world, { Key = options }) then
+        ecs.registerTraits(other, { Key = options })
+        if options.migrate then
+          ecs.loadSnapshot(world, ecs.saveSnapshot(plain))
+          assert.truthy(world:find "new hero")
+        else
+          world:spawn(ecs.Key "hero")
+          ecs.loadSnapshot(other, ecs.saveSnapshot(world))
+          assert.truthy(other:find "hero")
+        end
+      end
+      other:close()
+    end
+  end)
 end)
 
 describe("prefabs and the world entity", function()
   it("prefabs are saved, loaded and appended as prefabs", function()
     local world <close> = newWorld()
     local prefab = world:spawn(ecs.IsExcluded, T { n = 5 }, ecs.Key "prefab")
-    local child = world:spawn(ecs.IsExcluded, ChildOf(prefab))
+    local part = world:spawn(ecs.IsExcluded, ChildOf(prefab))
     world:spawn(T { n = 6 }, R(prefab, { w = 1 }))
     local copy <close> = loaded(world)
     assert.equal(ecs.hashWorld(world), ecs.hashWorld(copy))
@@ -456,7 +504,7 @@ describe("prefabs and the world entity", function()
       for _, entity in ipairs(entities) do copy:remove(entity, ecs.IsExcluded) end
     end })
     assert.same({ e[4], list[1] }, { copy:query(T)[1], copy:query(T)[3] })
-    assert.is_true(world:isAlive(child))
+    assert.is_true(world:isAlive(part))
   end)
 
   it("the world's own traits are saved with every selection, and replaced by a load", function()
@@ -490,8 +538,8 @@ describe("prefabs and the world entity", function()
     end
     world:destroy(b)
     world:add(Other)
-    ser.raises("saveSnapshot", "unregistered-trait", { "slot 0" }, ecs.saveSnapshot, world,
-      { filter = { T } })
+    ser.raises("saveSnapshot", "unregistered-trait", { "the world entity" }, ecs.saveSnapshot,
+      world, { filter = { T } })
   end)
 end)
 

@@ -110,12 +110,12 @@ static void fill_keys(es_Append *a, uint32_t i, const es_Store *s) {
   uint32_t k, node = c->node, *keys = keys_of(a, i);
   for (k = 0; k < t->rows; k++) {
     if (c->form != ES_COLUMN_VALUES ||
-        es_document_node(a->image->values, node)->type != ES_NODE_STRING) {
+        es_document_node(&a->image->values, node)->type != ES_NODE_STRING) {
       lua_pushliteral(L, "has a value that is no string");
       es_match_fail(&a->matches, t);
     }
-    es_luadoc_push(L, a->image->values, node, 0);
-    node = es_document_next(a->image->values, node);
+    es_luadoc_push(L, &a->image->values, node, 0);
+    node = es_document_next(&a->image->values, node);
     if (keys[k] != ES_NO_SLOT && !admit_key(a, s)) keys[k] = ES_NO_SLOT;
     if (keys[k] != ES_NO_SLOT)
       es_store_put(&a->op, s, 0, keys[k], lua_gettop(L));
@@ -259,12 +259,12 @@ static void link_trait(es_Append *a, uint32_t i) {
 static void link_all(es_Append *a) {
   es_World *w = a->op.w;
   const uint64_t *words =
-      (const uint64_t *)(const void *)a->image->excluded->data;
+      (const uint64_t *)(const void *)a->image->excluded.data;
   uint32_t i, slot;
   a->linked = 1;
   for (i = 0; i < a->image->ntraits; i++) link_trait(a, i);
   for (slot = 1; slot < a->image->known; slot++)
-    if (slot / 64 < a->image->excluded->len / 8 &&
+    if (slot / 64 < a->image->excluded.len / 8 &&
         (words[slot / 64] >> (slot % 64) & 1))
       es_store_set(w->excluded, new_slot(a, slot));
   for (i = 0; i < a->n; i++) es_query_touch(w, es_entity_slot(a->list[i]));
@@ -410,7 +410,7 @@ static void prepare(es_Append *a) {
   a->list =
       lua_newuserdatauv(L, (a->image->count + 1) * sizeof(es_Entity), 0);
   a->keys = es_guard_buffer(L);
-  es_try(L, es_buffer_reserve(a->keys, a->image->slots->len + 4));
+  es_try(L, es_buffer_reserve(a->keys, a->image->slots.len + 4));
   a->fill.matches = &a->matches;
   a->fill.entities = a->entities;
   es_try(L, reserve(a));

@@ -9,6 +9,8 @@
 #define ES_APPEND_H
 
 #include "image.h"
+#include "luadoc.h"
+#include "world.h"
 
 /*
 ** Appends the image with the options in the table at 'options' (0 or nil:

@@ -130,8 +130,8 @@ static void push_cell(const es_Filling *x, const es_ImageColumn *c,
       else es_world_push(L, x->f->entities[slot]);
       break;
     default:
-      es_luadoc_push(L, x->image->values, *node, 0);
-      *node = es_document_next(x->image->values, *node);
+      es_luadoc_push(L, &x->image->values, *node, 0);
+      *node = es_document_next(&x->image->values, *node);
   }
 }
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "digest.h"
-#include "guard.h"
 #include "image_read.h"
 
 uint32_t es_u32_at(const unsigned char *data, size_t i) {
@@ -13,36 +12,46 @@ uint32_t es_u32_at(const unsigned char *data, size_t i) {
          (uint32_t)p[3] << 24;
 }
 
-void es_image_init(lua_State *L, es_Image *image) {
+void es_image_init(es_Image *image, es_Alloc alloc) {
   memset(image, 0, sizeof *image);
-  image->traits = es_guard_buffer(L);
-  image->fields = es_guard_buffer(L);
-  image->columns = es_guard_buffer(L);
-  image->slots = es_guard_buffer(L);
-  image->alive = es_guard_buffer(L);
-  image->excluded = es_guard_buffer(L);
-  image->values = es_guard_document(L);
+  es_buffer_init(&image->traits, alloc);
+  es_buffer_init(&image->fields, alloc);
+  es_buffer_init(&image->columns, alloc);
+  es_buffer_init(&image->slots, alloc);
+  es_buffer_init(&image->alive, alloc);
+  es_buffer_init(&image->excluded, alloc);
+  es_document_init(&image->values, alloc);
+}
+
+void es_image_free(es_Image *image) {
+  es_buffer_free(&image->traits);
+  es_buffer_free(&image->fields);
+  es_buffer_free(&image->columns);
+  es_buffer_free(&image->slots);
+  es_buffer_free(&image->alive);
+  es_buffer_free(&image->excluded);
+  es_document_free(&image->values);
 }
 
 const es_ImageTrait *es_image_trait(const es_Image *image, uint32_t i) {
-  return (const es_ImageTrait *)(const void *)image->traits->data + i;
+  return (const es_ImageTrait *)(const void *)image->traits.data + i;
 }
 
 const es_ImageField *es_image_field(const es_Image *image,
                                     const es_ImageTrait *t, uint32_t i) {
-  return (const es_ImageField *)(const void *)image->fields->data +
+  return (const es_ImageField *)(const void *)image->fields.data +
          t->field + i;
 }
 
 const es_ImageColumn *es_image_column(const es_Image *image,
                                       const es_ImageTrait *t, uint32_t i) {
-  return (const es_ImageColumn *)(const void *)image->columns->data +
+  return (const es_ImageColumn *)(const void *)image->columns.data +
          t->column + i;
 }
 
 uint32_t es_image_slot(const es_Image *image, const es_ImageTrait *t,
                        uint32_t row) {
-  return ((const uint32_t *)(const void *)image->slots->data)[t->slot + row];
+  return ((const uint32_t *)(const void *)image->slots.data)[t->slot + row];
 }
 
 uint32_t es_image_target(const es_ImageTrait *t, uint32_t row) {
@@ -62,7 +71,7 @@ int es_read_bit(const es_Buffer *words, uint32_t slot) {
 }
 
 int es_image_is_alive(const es_Image *image, uint32_t slot) {
-  return es_read_bit(image->alive, slot);
+  return es_read_bit(&image->alive, slot);
 }
 
 /* Notes what is wrong; always false. */
@@ -118,9 +127,9 @@ static int read_field(es_Read *read) {
   need(read, es_cbor_read_string(&read->r, &f.name, &f.len));
   at = read->r.at;
   need(read, es_cbor_read_string(&read->r, &type, &n));
-  check(read, word_index(type, n, es_snapshot_types, ES_SAVED_REF + 1,
+  check(read, word_index(type, n, es_format_types, ES_SAVED_REF + 1,
                          &f.type), "an unknown type of a field");
-  room(read, es_buffer_put(read->image->fields, &f, sizeof f));
+  room(read, es_buffer_put(&read->image->fields, &f, sizeof f));
   return 1;
 }
 
@@ -143,7 +152,7 @@ static int are_distinct(es_Read *read, const es_ImageTrait *t) {
   uint32_t twice = 0;
   es_Status status;
   if (t->nfields < 2) return 1;
-  es_document_init(&d, read->image->values->alloc);
+  es_document_init(&d, read->image->values.alloc);
   status = put_names(&d, read->image, t);
   if (status == ES_OK) status = es_document_duplicate(&d, 0, &twice);
   es_document_free(&d);
@@ -157,7 +166,7 @@ static int read_fields(es_Read *read, es_ImageTrait *t) {
   uint32_t i;
   need(read, es_cbor_read_array(&read->r, &n));
   check(read, n <= ES_SLOT_MAX, "too many fields");
-  t->field = (uint32_t)(read->image->fields->len / sizeof(es_ImageField));
+  t->field = (uint32_t)(read->image->fields.len / sizeof(es_ImageField));
   t->nfields = (uint32_t)n;
   for (i = 0; i < t->nfields; i++) {
     if (!read_field(read)) return 0;
@@ -180,7 +189,7 @@ static int read_trait_header(es_Read *read, es_ImageTrait *t) {
   need(read, es_cbor_read_word(r, "kind"));
   at = r->at;
   need(read, es_cbor_read_string(r, &kind, &n));
-  check(read, word_index(kind, n, es_snapshot_kinds, ES_SAVED_KINDS, &k),
+  check(read, word_index(kind, n, es_format_kinds, ES_SAVED_KINDS, &k),
         "an unknown kind of trait");
   t->kind = (es_SavedKind)k;
   need(read, es_cbor_read_word(r, "name"));
@@ -216,7 +225,7 @@ static int read_trait_headers(es_Read *read) {
       check(read, es_document_compare(p->name, p->len, t.name, t.len) < 0,
             "the traits are out of order, or one occurs twice");
     }
-    room(read, es_buffer_put(image->traits, &t, sizeof t));
+    room(read, es_buffer_put(&image->traits, &t, sizeof t));
     image->ntraits++;
   }
   return 1;
@@ -224,8 +233,8 @@ static int read_trait_headers(es_Read *read) {
 
 /* Any value, as the next child of the document's array. */
 int es_read_value(es_Read *read, uint32_t *node) {
-  *node = read->image->values->count;
-  need(read, es_cbor_read_value(&read->r, read->image->values));
+  *node = read->image->values.count;
+  need(read, es_cbor_read_value(&read->r, &read->image->values));
   return 1;
 }
 
@@ -250,13 +259,13 @@ static int read_frame(es_Read *read, size_t *body, size_t *end) {
   const char *s, *digest;
   uint64_t five;
   int64_t version;
-  need(read, es_cbor_read_tag(r, ES_SNAPSHOT_TAG));
+  need(read, es_cbor_read_tag(r, ES_FORMAT_TAG));
   need(read, es_cbor_read_array(r, &five));
   check(read, five == 5, "not a snapshot");
-  need(read, es_cbor_read_word(r, ES_SNAPSHOT_NAME));
+  need(read, es_cbor_read_word(r, ES_FORMAT_NAME));
   at = r->at;
   need(read, es_cbor_read_int(r, &version));
-  check(read, version == ES_SNAPSHOT_VERSION,
+  check(read, version == ES_FORMAT_VERSION,
         "a version of the format that is not known");
   header = r->at;
   if (!read_header(read)) return 0;
@@ -286,17 +295,17 @@ int es_image_read(es_Image *image, const char *bytes, size_t n, int body) {
   memset(&read, 0, sizeof read);
   read.image = image;
   es_cbor_reader(&read.r, bytes, n);
-  if (es_document_open(image->values, ES_NODE_ARRAY) != ES_OK)
+  if (es_document_open(&image->values, ES_NODE_ARRAY) != ES_OK)
     return es_read_nomem(&read);
   if (!read_frame(&read, &image->body, &end)) return 0;
   if (!body) return 1;
   read.r.at = image->body;
   read.r.n = end;
-  es_buffer_init(&scratch, image->values->alloc);
-  es_buffer_init(&read.seen, image->values->alloc);
+  es_buffer_init(&scratch, image->values.alloc);
+  es_buffer_init(&read.seen, image->values.alloc);
   ok = es_read_body(&read, &scratch);
   es_buffer_free(&read.seen);
   es_buffer_free(&scratch);
-  if (ok) es_document_close(image->values);
+  if (ok) es_document_close(&image->values);
   return ok;
 }

@@ -9,7 +9,9 @@
 #ifndef ES_IMAGE_H
 #define ES_IMAGE_H
 
-#include "snapshot.h"
+#include "document.h"
+#include "entity.h"
+#include "format.h"
 
 typedef enum es_ColumnForm {
   ES_COLUMN_INTEGERS, ES_COLUMN_FLOATS, ES_COLUMN_SLOTS, ES_COLUMN_BOOLEANS,
@@ -26,7 +28,7 @@ typedef struct es_ImageColumn {
 typedef struct es_ImageField {
   const char *name;
   size_t len;
-  uint32_t type;               /* es_FieldType, or ES_SAVED_REF */
+  uint32_t type;               /* of es_format_types */
 } es_ImageField;
 
 typedef struct es_ImageTrait {
@@ -45,9 +47,9 @@ typedef struct es_ImageTrait {
 } es_ImageTrait;
 
 typedef struct es_Image {
-  es_Buffer *traits, *fields, *columns;   /* arrays, in guards */
-  es_Buffer *slots;            /* uint32: the rows of all traits */
-  es_Document *values;         /* an array: meta, data, then columns */
+  es_Buffer traits, fields, columns;   /* arrays */
+  es_Buffer slots;             /* uint32: the rows of all traits */
+  es_Document values;          /* an array: meta, data, then columns */
   uint32_t ntraits;
   uint32_t meta;               /* node, or 0 */
   uint32_t data;               /* node */
@@ -56,8 +58,8 @@ typedef struct es_Image {
   const unsigned char *generations;
   const unsigned char *free;   /* uint32 each */
   uint32_t nfree;
-  es_Buffer *alive;            /* words: bits of slots */
-  es_Buffer *excluded;
+  es_Buffer alive;             /* words: bits of slots */
+  es_Buffer excluded;
   uint32_t count;              /* alive entities */
   uint64_t digest;
   size_t body;                 /* offset of the body */
@@ -67,8 +69,8 @@ typedef struct es_Image {
   int nomem;
 } es_Image;
 
-/* Pushes the guards that the image needs. [-0, +n] */
-void es_image_init(lua_State *L, es_Image *image);
+void es_image_init(es_Image *image, es_Alloc alloc);
+void es_image_free(es_Image *image);
 
 /*
 ** Reads 'n' bytes. True, or false with 'wrong' and 'offset' (or 'nomem').

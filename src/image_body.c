@@ -5,7 +5,7 @@
 
 /* What a typed array or bit string would hold. */
 static int is_uniform(const es_Read *read, uint32_t node, uint32_t rows) {
-  const es_Document *d = read->image->values;
+  const es_Document *d = &read->image->values;
   uint32_t i, first = es_document_node(d, node)->type;
   if (first == ES_NODE_TRUE) first = ES_NODE_FALSE;
   if (first != ES_NODE_INT && first != ES_NODE_FLOAT &&
@@ -29,7 +29,7 @@ static int is_narrowest(const es_ImageColumn *c, uint32_t rows) {
     if (v < low) low = v;
     if (v > high) high = v;
   }
-  return c->type == es_column_narrowest(low, high);
+  return c->type == es_format_narrowest(low, high);
 }
 
 /* The values of a column that is no typed array. */
@@ -40,7 +40,7 @@ static int read_values(es_Read *read, es_ImageColumn *c, uint32_t rows) {
   need(read, es_cbor_read_array(&read->r, &n));
   check(read, n == rows, "a column with a wrong number of values");
   c->form = ES_COLUMN_VALUES;
-  c->node = read->image->values->count;
+  c->node = read->image->values.count;
   for (i = 0; i < n; i++)
     if (!es_read_value(read, &node)) return 0;
   check(read, !is_uniform(read, c->node, rows),
@@ -82,7 +82,7 @@ static int read_column(es_Read *read, uint32_t rows) {
     check(read, c.form != ES_COLUMN_INTEGERS || is_narrowest(&c, rows),
           "a column that is not in its shortest form");
   }
-  room(read, es_buffer_put(read->image->columns, &c, sizeof c));
+  room(read, es_buffer_put(&read->image->columns, &c, sizeof c));
   return 1;
 }
 
@@ -112,7 +112,7 @@ static int read_columns(es_Read *read, es_ImageTrait *t) {
   check(read, t->nfields > 0 ? n == t->nfields : n <= 1,
         "a wrong number of columns");
   t->column =
-      (uint32_t)(read->image->columns->len / sizeof(es_ImageColumn));
+      (uint32_t)(read->image->columns.len / sizeof(es_ImageColumn));
   t->ncolumns = (uint32_t)n;
   for (i = 0; i < n; i++)
     if (!read_column(read, t->rows)) return 0;
@@ -120,7 +120,7 @@ static int read_columns(es_Read *read, es_ImageTrait *t) {
 }
 
 static es_ImageTrait *trait_at(const es_Image *image, uint32_t i) {
-  return (es_ImageTrait *)(void *)image->traits->data + i;
+  return (es_ImageTrait *)(void *)image->traits.data + i;
 }
 
 static int read_trait(es_Read *read, es_ImageTrait *t) {
@@ -129,9 +129,9 @@ static int read_trait(es_Read *read, es_ImageTrait *t) {
   uint64_t two;
   need(read, es_cbor_read_array(&read->r, &two));
   check(read, two == 2, "a trait is not [slots, columns]");
-  t->slot = (uint32_t)(image->slots->len / sizeof(uint32_t));
-  if (!es_read_set(read, image->slots)) return 0;
-  check(read, image->slots->len / sizeof(uint32_t) - t->slot == t->rows,
+  t->slot = (uint32_t)(image->slots.len / sizeof(uint32_t));
+  if (!es_read_set(read, &image->slots)) return 0;
+  check(read, image->slots.len / sizeof(uint32_t) - t->slot == t->rows,
         "a wrong number of rows");
   return read_columns(read, t);
 }
@@ -175,10 +175,10 @@ static int read_relation(es_Read *read, es_ImageTrait *t) {
   check(read, three == 3, "a relation is not [sources, targets, columns]");
   if (!es_read_u32s(read, &sources, &n)) return 0;
   check(read, n == t->rows, "a wrong number of sources");
-  t->slot = (uint32_t)(image->slots->len / sizeof(uint32_t));
+  t->slot = (uint32_t)(image->slots.len / sizeof(uint32_t));
   for (i = 0; i < n; i++) {
     uint32_t slot = es_u32_at(sources, i);
-    room(read, es_buffer_put(image->slots, &slot, sizeof slot));
+    room(read, es_buffer_put(&image->slots, &slot, sizeof slot));
   }
   if (!es_read_u32s(read, &t->targets, &n)) return 0;
   check(read, n == t->rows, "a wrong number of targets");
@@ -223,7 +223,7 @@ static int check_rows(es_Read *read) {
 }
 
 static int is_map(const es_Read *read, uint32_t node) {
-  uint32_t type = es_document_node(read->image->values, node)->type;
+  uint32_t type = es_document_node(&read->image->values, node)->type;
   return type == ES_NODE_OBJECT || type == ES_NODE_EMPTY;
 }
 

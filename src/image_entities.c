@@ -19,7 +19,7 @@ static int read_bits(es_Read *read, es_Buffer *out, const char *s, size_t n,
         out->len += sizeof *slots;
       }
   }
-  check(read, !es_set_is_list((uint32_t)((out->len - before) / 4), n),
+  check(read, !es_format_set_is_list((uint32_t)((out->len - before) / 4), n),
         "a set that is not in its shortest form");
   return 1;
 }
@@ -38,7 +38,7 @@ static int read_list(es_Read *read, es_Buffer *out,
     last = slots[i];
   }
   out->len += n * sizeof *slots;
-  check(read, n > 0 && es_set_is_list((uint32_t)n, (size_t)last / 8 + 1),
+  check(read, n > 0 && es_format_set_is_list((uint32_t)n, (size_t)last / 8 + 1),
         "a set that is not in its shortest form");
   return 1;
 }
@@ -127,7 +127,7 @@ static int check_slots(es_Read *read, es_Buffer *seen, size_t at) {
   }
   for (slot = 0; slot < image->known; slot++) {
     uint32_t generation = es_image_generation(image, slot);
-    int alive = es_read_bit(image->alive, slot), is_free = es_read_bit(seen, slot);
+    int alive = es_read_bit(&image->alive, slot), is_free = es_read_bit(seen, slot);
     check(read, generation <= ES_RETIRED, "a generation out of range");
     if (generation > top) top = generation;
     check(read, slot > 0 || generation == 0, "a wrong generation of slot 0");
@@ -136,11 +136,11 @@ static int check_slots(es_Read *read, es_Buffer *seen, size_t at) {
     check(read, !(alive && is_free), "a slot that is alive and free");
     check(read, slot == 0 || slot >= image->used || alive || is_free ||
                 generation == ES_RETIRED, "a slot that is nowhere");
-    check(read, !es_read_bit(image->excluded, slot) || alive,
+    check(read, !es_read_bit(&image->excluded, slot) || alive,
           "an excluded entity that is not alive");
     image->count += (uint32_t)alive;
   }
-  check(read, image->generation_type == es_column_narrowest_count(top),
+  check(read, image->generation_type == es_format_narrowest_count(top),
         "generations that are not in their shortest form");
   return 1;
 }
@@ -160,9 +160,9 @@ int es_read_entities(es_Read *read, es_Buffer *scratch) {
     return 0;
   check(read, image->used > 0, "slot 0 is missing");
   need(read, es_cbor_read_word(r, "alive"));
-  if (!read_words(read, image->alive, scratch)) return 0;
+  if (!read_words(read, &image->alive, scratch)) return 0;
   need(read, es_cbor_read_word(r, "excluded"));
-  if (!read_words(read, image->excluded, scratch)) return 0;
+  if (!read_words(read, &image->excluded, scratch)) return 0;
   need(read, es_cbor_read_word(r, "generations"));
   if (!read_generations(read)) return 0;
   return check_slots(read, scratch, at);

@@ -14,16 +14,19 @@
 #include "query.h"
 #include "table.h"
 
+static void free_image(void *payload) { es_image_free(payload); }
+
 es_Image *es_load_image(lua_State *L, const char *fn, int idx, int body) {
   size_t n;
   const char *bytes = lua_tolstring(L, idx, &n);
-  es_Image *image = lua_newuserdatauv(L, sizeof *image, 0);
+  es_Image *image = es_guard_new(L, sizeof *image, free_image);
   luaL_checkstack(L, LUA_MINSTACK, fn);
-  es_image_init(L, image);
+  es_image_init(image, es_state_alloc(L));
   if (es_image_read(image, bytes, n, body)) return image;
   if (image->nomem) {
+    es_image_free(image);
     lua_gc(L, LUA_GCCOLLECT, 0);
-    es_image_init(L, image);
+    es_image_init(image, es_state_alloc(L));
     if (es_image_read(image, bytes, n, body)) return image;
     if (image->nomem) es_error_memory(L);
   }
@@ -46,7 +49,7 @@ static void push_fields(lua_State *L, const es_Image *image,
     lua_createtable(L, 2, 0);
     lua_pushlstring(L, f->name, f->len);
     lua_rawseti(L, -2, 1);
-    lua_pushstring(L, es_snapshot_types[f->type]);
+    lua_pushstring(L, es_format_types[f->type]);
     lua_rawseti(L, -2, 2);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
@@ -57,7 +60,7 @@ static void push_trait(lua_State *L, const es_Image *image,
   lua_createtable(L, 0, 5);
   lua_pushlstring(L, t->name, t->len);
   lua_setfield(L, -2, "name");
-  lua_pushstring(L, es_snapshot_kinds[t->kind]);
+  lua_pushstring(L, es_format_kinds[t->kind]);
   lua_setfield(L, -2, "kind");
   lua_pushinteger(L, t->version);
   lua_setfield(L, -2, "version");
@@ -71,15 +74,15 @@ void es_load_push_header(lua_State *L, const es_Image *image) {
   char digest[16];
   uint32_t i;
   lua_createtable(L, 0, 6);
-  lua_pushliteral(L, ES_SNAPSHOT_NAME);
+  lua_pushliteral(L, ES_FORMAT_NAME);
   lua_setfield(L, -2, "format");
-  lua_pushinteger(L, ES_SNAPSHOT_VERSION);
+  lua_pushinteger(L, ES_FORMAT_VERSION);
   lua_setfield(L, -2, "version");
   es_digest_hex(image->digest, digest);
   lua_pushlstring(L, digest, sizeof digest);
   lua_setfield(L, -2, "digest");
   if (image->meta != 0) {
-    es_luadoc_push(L, image->values, image->meta, 0);
+    es_luadoc_push(L, &image->values, image->meta, 0);
     lua_setfield(L, -2, "meta");
   }
   lua_createtable(L, (int)image->ntraits, 0);
@@ -146,7 +149,7 @@ static void build_entities(es_Load *l) {
 /* Who carries ecs.IsExcluded. */
 static void build_excluded(es_Load *l) {
   es_StoreContent *c = es_content_of(l->content, l->op.w->excluded);
-  const es_Buffer *words = l->image->excluded;
+  const es_Buffer *words = &l->image->excluded;
   uint32_t k, n = (uint32_t)(words->len / 8);
   es_try(l->op.L,
          es_bitset_reserve(&c->has, &l->content->alloc, l->image->known));
@@ -199,11 +202,11 @@ static void build_keys(es_Load *l, const es_ImageTrait *t,
   for (i = 0; i < t->rows; i++) {
     uint32_t slot = es_image_slot(l->image, t, i);
     if (c->form != ES_COLUMN_VALUES ||
-        es_document_node(l->image->values, node)->type != ES_NODE_STRING) {
+        es_document_node(&l->image->values, node)->type != ES_NODE_STRING) {
       lua_pushliteral(L, "has a value that is no string");
       es_match_fail(&l->matches, t);
     }
-    es_luadoc_push(L, l->image->values, node, 0);
+    es_luadoc_push(L, &l->image->values, node, 0);
     lua_pushvalue(L, -1);
     if (lua_rawget(L, -3) != LUA_TNIL)
       es_table_fail_key(&l->op, lua_absindex(L, -2));
@@ -212,7 +215,7 @@ static void build_keys(es_Load *l, const es_ImageTrait *t,
     lua_pushinteger(L, slot);
     lua_rawset(L, -4);           /* column index key */
     lua_rawseti(L, -3, slot);
-    node = es_document_next(l->image->values, node);
+    node = es_document_next(&l->image->values, node);
   }
   lua_pop(L, 2);
 }
@@ -257,11 +260,11 @@ static int replay(const es_Load *l) {
 
 /* Pushes the handlers' data as a table. [-0, +1] */
 static void push_data(const es_Load *l) {
-  const es_Node *n = es_document_node(l->image->values, l->image->data);
+  const es_Node *n = es_document_node(&l->image->values, l->image->data);
   if (n->type != ES_NODE_OBJECT && n->type != ES_NODE_EMPTY)
     lua_newtable(l->op.L);
   else
-    es_luadoc_push(l->op.L, l->image->values, l->image->data, 0);
+    es_luadoc_push(l->op.L, &l->image->values, l->image->data, 0);
 }
 
 /*

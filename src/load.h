@@ -4,11 +4,13 @@
 #ifndef ES_LOAD_H
 #define ES_LOAD_H
 
+#include <lua.h>
+
 #include "image.h"
 
 /*
-** Reads the bytes at 'idx' into an image (a userdata, followed by its guards
-** on the stack). Raises malformed with the byte offset. [-0, +n]
+** Reads the bytes at 'idx' into a guarded image, which it pushes. Raises
+** malformed with the byte offset. [-0, +1]
 */
 es_Image *es_load_image(lua_State *L, const char *fn, int idx, int body);
 

@@ -98,7 +98,7 @@ static void check_kind(const es_Matches *m, const es_ImageTrait *t,
   int kind = (int)trait->kind + (trait->relation ? ES_SAVED_PAIR : 0);
   if (kind == (int)t->kind) return;
   lua_pushfstring(m->op->L, "was saved as %s, it is registered as %s",
-                  es_snapshot_kinds[t->kind], es_snapshot_kinds[kind]);
+                  es_format_kinds[t->kind], es_format_kinds[kind]);
   es_match_fail(m, t);
 }
 
@@ -131,7 +131,7 @@ static uint32_t saved_column(const es_Matches *m, const es_ImageTrait *t,
     lua_pushfstring(m->op->L, "has the field %s as %s, which cannot be "
                               "converted",
                     es_names_quote(m->op->L, f->name, f->len),
-                    es_snapshot_types[saved->type]);
+                    es_format_types[saved->type]);
     es_match_fail(m, t);
   }
   return 0;

@@ -9,6 +9,8 @@
 #define ES_MATCH_H
 
 #include "image.h"
+#include "luadoc.h"
+#include "world.h"
 
 typedef struct es_Found {
   const es_Entry *entry;   /* NULL: the trait is skipped (transient) */

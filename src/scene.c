@@ -7,7 +7,7 @@
 #include "load.h"
 #include "shot.h"
 
-/* User values of a scene: 1 its fields, 2 what its image needs. */
+/* User values of a scene: 1 its fields, 2 its image. */
 typedef struct es_Scene {
   const es_Image *image;   /* in user value 2 */
 } es_Scene;
@@ -46,15 +46,9 @@ static void push_names(lua_State *L, const es_Image *image) {
 
 /* Makes a scene of the bytes on top. [-1, +1] */
 static void make_scene(lua_State *L) {
-  int bytes = lua_gettop(L), i, top;
+  int bytes = lua_gettop(L);
   es_Scene *scene = lua_newuserdatauv(L, sizeof *scene, 2);
   scene->image = es_load_image(L, "scene", bytes, 1);
-  top = lua_gettop(L);
-  lua_createtable(L, top - bytes, 0);
-  for (i = bytes + 2; i <= top; i++) {   /* the image and its guards */
-    lua_pushvalue(L, i);
-    lua_rawseti(L, -2, i - bytes);
-  }
   lua_setiuservalue(L, bytes + 1, 2);
   lua_createtable(L, 0, 4);
   lua_pushvalue(L, bytes);

@@ -92,7 +92,7 @@ static void save_refs(es_Shot *s, int column) {
     lua_pop(L, 1);
     put_number(s, s->column.scratch, slot);
   }
-  es_try(L, es_column_put_slots(s->body, numbers(s->column.scratch), n));
+  es_try(L, es_format_put_slots(s->body, numbers(s->column.scratch), n));
 }
 
 /* What a script may have written into a column past the checks. */
@@ -235,11 +235,12 @@ static es_Status put_fields(es_Buffer *b, const es_Entry *e) {
   uint32_t i, n = without_values(e) || t->kind != ES_SOA ? 0 : t->nfields;
   es_Status status = es_cbor_put_head(b, ES_CBOR_ARRAY, n);
   for (i = 0; i < n && status == ES_OK; i++) {
-    int type = es_entry_is_ref(e, i) ? ES_SAVED_REF : (int)t->fields[i].type;
+    uint32_t type = es_entry_is_ref(e, i) ? ES_SAVED_REF
+                                          : (uint32_t)t->fields[i].type;
     status = es_cbor_put_head(b, ES_CBOR_ARRAY, 2);
     if (status == ES_OK)
       status = es_cbor_put_string(b, t->fields[i].name, t->fields[i].len);
-    if (status == ES_OK) status = es_put_word(b, es_snapshot_types[type]);
+    if (status == ES_OK) status = es_format_put_word(b, es_format_types[type]);
   }
   return status;
 }
@@ -248,16 +249,16 @@ static es_Status put_fields(es_Buffer *b, const es_Entry *e) {
 static es_Status put_trait_header(es_Buffer *b, const es_Entry *e,
                                   uint32_t rows, lua_Integer version) {
   es_Status status = es_cbor_put_head(b, ES_CBOR_MAP, 5);
-  if (status == ES_OK) status = es_put_word(b, "kind");
+  if (status == ES_OK) status = es_format_put_word(b, "kind");
   if (status == ES_OK)
-    status = es_put_word(b, es_snapshot_kinds[saved_kind(e->store->trait)]);
-  if (status == ES_OK) status = es_put_word(b, "name");
+    status = es_format_put_word(b, es_format_kinds[saved_kind(e->store->trait)]);
+  if (status == ES_OK) status = es_format_put_word(b, "name");
   if (status == ES_OK) status = es_cbor_put_string(b, e->name, e->len);
-  if (status == ES_OK) status = es_put_word(b, "rows");
+  if (status == ES_OK) status = es_format_put_word(b, "rows");
   if (status == ES_OK) status = es_cbor_put_int(b, rows);
-  if (status == ES_OK) status = es_put_word(b, "fields");
+  if (status == ES_OK) status = es_format_put_word(b, "fields");
   if (status == ES_OK) status = put_fields(b, e);
-  if (status == ES_OK) status = es_put_word(b, "version");
+  if (status == ES_OK) status = es_format_put_word(b, "version");
   return status == ES_OK ? es_cbor_put_int(b, version) : status;
 }
 
@@ -268,7 +269,7 @@ static void save_entry(es_Shot *s, const es_Entry *e) {
   s->entry = e;
   if (!e->store->trait->relation) {
     es_try(L, es_cbor_put_head(s->body, ES_CBOR_ARRAY, 2));
-    es_try(L, es_set_write(s->body, numbers(s->slots), n));
+    es_try(L, es_format_put_set(s->body, numbers(s->slots), n));
     s->rows->len = 0;
     es_try(L, es_buffer_put(s->rows, s->slots->data, s->slots->len));
   }
@@ -283,8 +284,8 @@ static void save_relation(es_Shot *s, const es_Entry *e,
   lua_State *L = s->op.L;
   uint32_t n = length(s->slots);
   es_try(L, es_cbor_put_head(s->body, ES_CBOR_ARRAY, 3));
-  es_try(L, es_column_put_slots(s->body, numbers(s->slots), n));
-  es_try(L, es_column_put_slots(s->body, numbers(targets), n));
+  es_try(L, es_format_put_slots(s->body, numbers(s->slots), n));
+  es_try(L, es_format_put_slots(s->body, numbers(targets), n));
   save_entry(s, e);
 }
 
@@ -341,7 +342,7 @@ static void save_generations(es_Shot *s) {
     if (es_bitset_test(&x->alive, slot) && !is_selected(s, slot)) gen++;
     list[slot] = gen >= ES_RETIRED ? ES_RETIRED : gen - x->base;
   }
-  es_try(s->op.L, es_column_put_counts(s->body, list, x->known));
+  es_try(s->op.L, es_format_put_counts(s->body, list, x->known));
 }
 
 /* The slots to reuse, the next one last; what is not saved comes last. */
@@ -355,7 +356,7 @@ static void save_free(es_Shot *s) {
       put_number(s, s->rows, slot);
   for (i = 0; i < x->nfree; i++) put_number(s, s->rows, x->free[i]);
   es_try(s->op.L,
-         es_column_put_slots(s->body, numbers(s->rows), length(s->rows)));
+         es_format_put_slots(s->body, numbers(s->rows), length(s->rows)));
 }
 
 /* The set of saved slots (without 0) that 'all' admits; NULL: all. */
@@ -370,22 +371,22 @@ static void save_set(es_Shot *s, const es_Bitset *all) {
     for (; word != 0; word &= word - 1)
       slots[n++] = k * 64 + es_bits_lowest(word);
   }
-  es_try(s->op.L, es_set_write(s->body, slots, n));
+  es_try(s->op.L, es_format_put_set(s->body, slots, n));
 }
 
 /* { free, used, alive, excluded, generations } */
 static void save_entities(es_Shot *s) {
   lua_State *L = s->op.L;
   es_try(L, es_cbor_put_head(s->body, ES_CBOR_MAP, 5));
-  es_try(L, es_put_word(s->body, "free"));
+  es_try(L, es_format_put_word(s->body, "free"));
   save_free(s);
-  es_try(L, es_put_word(s->body, "used"));
+  es_try(L, es_format_put_word(s->body, "used"));
   es_try(L, es_cbor_put_int(s->body, s->op.w->entities.used));
-  es_try(L, es_put_word(s->body, "alive"));
+  es_try(L, es_format_put_word(s->body, "alive"));
   save_set(s, NULL);
-  es_try(L, es_put_word(s->body, "excluded"));
+  es_try(L, es_format_put_word(s->body, "excluded"));
   save_set(s, &s->op.w->excluded->has);
-  es_try(L, es_put_word(s->body, "generations"));
+  es_try(L, es_format_put_word(s->body, "generations"));
   save_generations(s);
 }
 
@@ -406,7 +407,7 @@ static void save_value(es_Shot *s, es_Buffer *out, int idx,
 
 /* Handlers' and custom data: the table on top. [-1, +0] */
 static void save_data(es_Shot *s) {
-  es_try(s->op.L, es_put_word(s->body, "data"));
+  es_try(s->op.L, es_format_put_word(s->body, "data"));
   save_value(s, s->body, lua_gettop(s->op.L), "data");
   lua_pop(s->op.L, 1);
 }
@@ -417,10 +418,10 @@ static void save_header(es_Shot *s) {
   int meta = s->options->meta != 0;
   es_try(L, es_cbor_put_head(s->header, ES_CBOR_MAP, meta ? 2 : 1));
   if (meta) {
-    es_try(L, es_put_word(s->header, "meta"));
+    es_try(L, es_format_put_word(s->header, "meta"));
     save_value(s, s->header, s->options->meta, "meta");
   }
-  es_try(L, es_put_word(s->header, "traits"));
+  es_try(L, es_format_put_word(s->header, "traits"));
   save_headers(s);
 }
 
@@ -434,16 +435,16 @@ static void save_body(es_Shot *s, es_Buffer *part, es_Buffer *targets) {
   s->body = s->column.out = s->sink.out = part;
   part->len = 0;
   traits = save_entries(s, 0, targets);
-  es_try(L, es_put_word(body, "traits"));
+  es_try(L, es_format_put_word(body, "traits"));
   es_try(L, es_cbor_put_head(body, ES_CBOR_ARRAY, traits));
   es_try(L, es_buffer_put(body, part->data, part->len));
   part->len = 0;
-  es_try(L, es_put_word(part, "entities"));
+  es_try(L, es_format_put_word(part, "entities"));
   save_entities(s);
   es_try(L, es_buffer_put(body, part->data, part->len));
   part->len = 0;
   relations = save_entries(s, 1, targets);
-  es_try(L, es_put_word(body, "relations"));
+  es_try(L, es_format_put_word(body, "relations"));
   es_try(L, es_cbor_put_head(body, ES_CBOR_ARRAY, relations));
   es_try(L, es_buffer_put(body, part->data, part->len));
   s->body = body;
@@ -566,7 +567,7 @@ static int run(lua_State *L) {
   check_registered(s);
   save_body(s, part, targets);
   save_header(s);
-  es_try(L, es_snapshot_frame(out, s->header, s->body));
+  es_try(L, es_format_put_frame(out, s->header, s->body));
   return 0;
 }
 

@@ -4,7 +4,8 @@
 #ifndef ES_SHOT_H
 #define ES_SHOT_H
 
-#include "snapshot.h"
+#include "column.h"
+#include "world.h"
 
 /* What saveSnapshot was asked for; stack indices, 0 where not given. */
 typedef struct es_ShotOptions {

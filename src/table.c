@@ -5,6 +5,7 @@
 
 #include <lauxlib.h>
 
+#include "column.h"
 #include "guard.h"
 #include "load.h"
 #include "names.h"
@@ -40,9 +41,9 @@ static void push_entities(lua_State *L, const es_Image *image) {
   lua_setfield(L, -2, "free");
   lua_pushinteger(L, image->used);
   lua_setfield(L, -2, "used");
-  push_bits(L, image->alive, image->known);
+  push_bits(L, &image->alive, image->known);
   lua_setfield(L, -2, "alive");
-  push_bits(L, image->excluded, image->known);
+  push_bits(L, &image->excluded, image->known);
   lua_setfield(L, -2, "excluded");
   lua_createtable(L, (int)image->known, 0);
   for (slot = 0; slot < image->known; slot++) {
@@ -70,8 +71,8 @@ static void push_column(lua_State *L, const es_Image *image,
   lua_createtable(L, (int)rows, 0);
   for (i = 0; i < rows; i++) {
     if (c->form == ES_COLUMN_VALUES) {
-      es_luadoc_push(L, image->values, node, 0);
-      node = es_document_next(image->values, node);
+      es_luadoc_push(L, &image->values, node, 0);
+      node = es_document_next(&image->values, node);
     } else {
       push_cell(L, c, i);
     }
@@ -120,14 +121,14 @@ void es_table_push(lua_State *L, const es_Image *image) {
   luaL_checkstack(L, LUA_MINSTACK, "snapshot");
   es_load_push_header(L, image);         /* header */
   lua_createtable(L, 0, 4);              /* header top */
-  lua_pushliteral(L, ES_SNAPSHOT_NAME);
+  lua_pushliteral(L, ES_FORMAT_NAME);
   lua_setfield(L, -2, "format");
-  lua_pushinteger(L, ES_SNAPSHOT_VERSION);
+  lua_pushinteger(L, ES_FORMAT_VERSION);
   lua_setfield(L, -2, "version");
   lua_insert(L, -2);
   lua_setfield(L, -2, "header");
   lua_createtable(L, 0, 4);
-  es_luadoc_push(L, image->values, image->data, 0);
+  es_luadoc_push(L, &image->values, image->data, 0);
   lua_setfield(L, -2, "data");
   push_entities(L, image);
   lua_setfield(L, -2, "entities");
@@ -220,18 +221,18 @@ static void pack_set(const es_Packer *p, int idx, const char *name) {
     if (numbers(p)[i] > ES_SLOT_MAX ||
         (i > 0 && numbers(p)[i] <= numbers(p)[i - 1]))
       malformed(p, name, "does not ascend");
-  es_try(p->L, es_set_write(p->body, numbers(p), n));
+  es_try(p->L, es_format_put_set(p->body, numbers(p), n));
 }
 
 static void pack_u32s(const es_Packer *p, int idx, const char *name) {
   uint32_t n;
   push_field(p, idx, name, LUA_TTABLE);
   n = read_numbers(p, name);
-  es_try(p->L, es_column_put_slots(p->body, numbers(p), n));
+  es_try(p->L, es_format_put_slots(p->body, numbers(p), n));
 }
 
 static void pack_word(const es_Packer *p, const char *word) {
-  es_try(p->L, es_put_word(p->body, word));
+  es_try(p->L, es_format_put_word(p->body, word));
 }
 
 static void pack_entities(const es_Packer *p, int body) {
@@ -252,7 +253,7 @@ static void pack_entities(const es_Packer *p, int body) {
   pack_word(p, "generations");
   push_field(p, at, "generations", LUA_TTABLE);
   n = read_numbers(p, "generations");
-  es_try(L, es_column_put_counts(p->body, numbers(p), n));
+  es_try(L, es_format_put_counts(p->body, numbers(p), n));
   lua_pop(L, 1);
 }
 
@@ -287,7 +288,7 @@ static void pack_column(es_Packer *p, uint32_t rows, int ref) {
     malformed(p, "columns", "are not lists of as many values as rows");
   if (ref) {
     n = read_numbers(p, "columns");
-    es_try(L, es_column_put_slots(p->body, numbers(p), n));
+    es_try(L, es_format_put_slots(p->body, numbers(p), n));
     return;
   }
   p->numbers->len = 0;
@@ -364,17 +365,17 @@ static void pack_trait_header(es_Packer *p, int header, uint32_t rows) {
   lua_State *L = p->L;
   es_Buffer *b = p->header;
   es_try(L, es_cbor_put_head(b, ES_CBOR_MAP, 5));
-  es_try(L, es_put_word(b, "kind"));
+  es_try(L, es_format_put_word(b, "kind"));
   put_string(p, header, "kind");
-  es_try(L, es_put_word(b, "name"));
+  es_try(L, es_format_put_word(b, "name"));
   put_string(p, header, "name");
-  es_try(L, es_put_word(b, "rows"));
+  es_try(L, es_format_put_word(b, "rows"));
   if (read_integer(p, header, "rows") != (lua_Integer)rows)
     malformed(p, "rows", "is not the number of rows");
   es_try(L, es_cbor_put_int(b, rows));
-  es_try(L, es_put_word(b, "fields"));
+  es_try(L, es_format_put_word(b, "fields"));
   pack_header_fields(p, header);
-  es_try(L, es_put_word(b, "version"));
+  es_try(L, es_format_put_word(b, "version"));
   es_try(L, es_cbor_put_int(b, read_integer(p, header, "version")));
 }
 
@@ -442,12 +443,12 @@ static void pack_header(es_Packer *p, int header, int traits,
   meta = lua_rawget(L, header) != LUA_TNIL;
   es_try(L, es_cbor_put_head(p->header, ES_CBOR_MAP, meta ? 2 : 1));
   if (meta) {
-    es_try(L, es_put_word(p->header, "meta"));
+    es_try(L, es_format_put_word(p->header, "meta"));
     pack_value(p, p->header, "meta");
   } else {
     lua_pop(L, 1);
   }
-  es_try(L, es_put_word(p->header, "traits"));
+  es_try(L, es_format_put_word(p->header, "traits"));
   es_try(L, es_cbor_put_head(p->header, ES_CBOR_ARRAY, (uint64_t)n));
   for (i = 1; i <= n; i++) {
     lua_rawgeti(L, traits, i);
@@ -459,10 +460,10 @@ static void pack_header(es_Packer *p, int header, int traits,
 
 static void check_top(const es_Packer *p, int idx) {
   push_field(p, idx, "format", LUA_TSTRING);
-  if (!es_names_is(p->L, -1, ES_SNAPSHOT_NAME))
+  if (!es_names_is(p->L, -1, ES_FORMAT_NAME))
     malformed(p, "format", "is not 'ecsser-snapshot'");
   push_field(p, idx, "version", LUA_TNUMBER);
-  if (lua_tointeger(p->L, -1) != ES_SNAPSHOT_VERSION)
+  if (lua_tointeger(p->L, -1) != ES_FORMAT_VERSION)
     malformed(p, "version", "is not known");
   lua_pop(p->L, 2);
 }
@@ -505,7 +506,7 @@ void es_table_to_bytes(const es_Op *op, int idx) {
   memset(rows->data, 0, n);
   pack_body(&p, body, traits, rows);
   pack_header(&p, header, traits, rows);
-  es_try(L, es_snapshot_frame(out, p.header, p.body));
+  es_try(L, es_format_put_frame(out, p.header, p.body));
   lua_pushlstring(L, out->data, out->len);
   lua_replace(L, top + 1);
   lua_settop(L, top + 1);

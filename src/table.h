@@ -9,6 +9,8 @@
 #define ES_TABLE_H
 
 #include "image.h"
+#include "luadoc.h"
+#include "world.h"
 
 /* Pushes the table form of an image. [-0, +1] */
 void es_table_push(lua_State *L, const es_Image *image);

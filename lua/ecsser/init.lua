@@ -78,19 +78,17 @@ end
 -- @param value anything
 -- @treturn boolean
 
---- A term for queries: entities that have none of these.
+--- A term for queries (`World:query`): entities that have none of these.
 -- @function Not
 -- @tparam Trait|Term ... traits and pairs (`R(target)` or `R("*")`), at least one
 -- @treturn Term
 -- @raise misuse: anything else
--- @see ecsser.doc.world.World:query
 
---- A term for queries: entities that have at least one of these.
+--- A term for queries (`World:query`): entities that have at least one of these.
 -- @function Or
 -- @tparam Trait|Term ... traits and pairs (`R(target)` or `R("*")`), at least one
 -- @treturn Term
 -- @raise misuse: anything else
--- @see ecsser.doc.world.World:query
 
 --- The tag of entities that queries skip and `saveWorld` leaves out, such as prefabs; snapshots
 -- keep them. The world entity always carries it. It is never registered.
@@ -381,7 +379,6 @@ end
 -- @treturn Scene with the fields `bytes`, `entityCount` and `traitNames` (list), and the method
 -- `instantiate`
 -- @raise as `saveSnapshot`, or SerializeError malformed
--- @see ecsser.doc.world.Scene:instantiate
 
 --- The digest of the snapshot that `saveSnapshot(world)` would give: equal worlds have equal
 -- hashes. Handlers are asked for their data, which count.
