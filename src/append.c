@@ -18,6 +18,9 @@
 typedef enum es_KeyPolicy { KEYS_ERROR, KEYS_DROP, KEYS_REPLACE }
     es_KeyPolicy;
 
+/* Stack index, while run works, of the table of keys that are taken over. */
+enum { TAKEN = 6 };
+
 /* One append. */
 typedef struct es_Append {
   es_Op op;
@@ -93,13 +96,58 @@ static void choose_keys(es_Append *a) {
   }
 }
 
-/* Takes the key on top from its holder, or decides against it. */
+static void check_status(const es_Append *a, int status) {
+  if (status != LUA_OK) lua_error(a->op.L);
+}
+
+/* Notes who loses the key on top: taken[key] = holder. [-0, +0] */
+static void note_taken(const es_Append *a, uint32_t holder) {
+  lua_State *L = a->op.L;
+  lua_pushvalue(L, -1);
+  es_world_push(L, es_entity_handle(&a->op.w->entities, holder));
+  lua_rawset(L, TAKEN);
+}
+
+/* Decides about the key on top: it is free, taken over, or dropped. */
 static int admit_key(es_Append *a, const es_Store *s) {
   lua_State *L = a->op.L;
   uint32_t holder = es_add_find_key(&a->op, s, lua_gettop(L));
-  if (holder == ES_NO_SLOT || a->policy == KEYS_REPLACE) return 1;
+  if (holder == ES_NO_SLOT) return 1;
   if (a->policy == KEYS_ERROR) es_table_fail_key(&a->op, lua_gettop(L));
-  return 0;
+  if (a->policy == KEYS_REPLACE) note_taken(a, holder);
+  return a->policy == KEYS_REPLACE;
+}
+
+/* onRemove of the keys that will be taken over; it may forbid that. */
+static void tell_taken(const es_Append *a) {
+  lua_State *L = a->op.L;
+  const es_Store *s = a->op.w->key;
+  if (s == NULL || s->observers[ES_ON_REMOVE] == 0) return;
+  lua_pushnil(L);
+  while (lua_next(L, TAKEN)) {   /* key holder */
+    es_Entity holder = (es_Entity)lua_tointeger(L, -1);
+    check_status(a, es_tell(&a->op, s, ES_ON_REMOVE, holder, 0, ES_STOP));
+    lua_pop(L, 1);
+  }
+}
+
+/* Gives taken keys back to holders that live and have none. */
+static void give_back(const es_Op *op, int taken) {
+  lua_State *L = op->L;
+  es_Store *s = op->w->key;
+  if (s == NULL) return;
+  lua_pushnil(L);
+  while (lua_next(L, taken)) {   /* key holder */
+    es_Entity holder = (es_Entity)lua_tointeger(L, -1);
+    uint32_t slot = es_entity_slot(holder);
+    if (es_entity_is_alive(&op->w->entities, holder) && !es_has(s, slot, 0) &&
+        es_add_find_key(op, s, lua_gettop(L) - 1) == ES_NO_SLOT) {
+      es_store_put_all(op, s, slot, lua_gettop(L) - 1);
+      es_store_set(s, slot);
+      es_query_touch(op->w, slot);
+    }
+    lua_pop(L, 1);
+  }
 }
 
 /* ecs.Key: values, by policy; 'keys' loses the rows that are dropped. */
@@ -256,27 +304,37 @@ static void link_trait(es_Append *a, uint32_t i) {
   }
 }
 
+static int is_excluded(const es_Image *image, uint32_t slot) {
+  return slot / 64 < image->excluded.len / 8 &&
+         (((const uint64_t *)(const void *)image->excluded.data)[slot / 64] >>
+              (slot % 64) & 1);
+}
+
 static void link_all(es_Append *a) {
   es_World *w = a->op.w;
-  const uint64_t *words =
-      (const uint64_t *)(const void *)a->image->excluded.data;
   uint32_t i, slot;
   a->linked = 1;
   for (i = 0; i < a->image->ntraits; i++) link_trait(a, i);
   for (slot = 1; slot < a->image->known; slot++)
-    if (slot / 64 < a->image->excluded.len / 8 &&
-        (words[slot / 64] >> (slot % 64) & 1))
+    if (is_excluded(a->image, slot))
       es_store_set(w->excluded, new_slot(a, slot));
   for (i = 0; i < a->n; i++) es_query_touch(w, es_entity_slot(a->list[i]));
 }
 
-static void check_status(const es_Append *a, int status) {
-  if (status != LUA_OK) lua_error(a->op.L);
+/* ecs.IsExcluded has no name in the snapshot. */
+static void tell_excluded(const es_Append *a) {
+  const es_Store *s = a->op.w->excluded;
+  uint32_t slot;
+  for (slot = 1; slot < a->image->known; slot++)
+    if (is_excluded(a->image, slot))
+      check_status(a, es_tell(&a->op, s, ES_ON_ADD, a->entities[slot], 0,
+                              ES_STOP));
 }
 
 /* onAdd for every trait and pair, then the queries. */
 static void tell(const es_Append *a) {
   uint32_t i, k;
+  tell_excluded(a);
   for (i = 0; i < a->image->ntraits; i++) {
     const es_ImageTrait *t = es_image_trait(a->image, i);
     const es_Entry *e = es_match_at(&a->matches, i)->entry;
@@ -315,7 +373,10 @@ static void call_patch(const es_Append *a) {
   check_status(a, status);
 }
 
-/* Runs protected: 1 the world, 2 the anchors, 3 the append, 4, 5 options. */
+/*
+** Runs protected: 1 the world, 2 the anchors, 3 the append, 4, 5 options,
+** 6 the keys that are taken over.
+*/
 static int run(lua_State *L) {
   es_Append *a = lua_touserdata(L, 3);
   a->op.L = L;
@@ -329,6 +390,7 @@ static int run(lua_State *L) {
   fill(a);
   a->op.w->readonly--;
   es_fill_close(a->ctx);
+  tell_taken(a);
   link_all(a);
   tell(a);
   push_list(a);
@@ -349,7 +411,7 @@ static void erase_values(const es_Append *a, const es_Op *op) {
 }
 
 /* Before the linking nobody has seen the entities; afterwards they die. */
-static void undo(es_Append *a, const es_Op *op) {
+static void undo(es_Append *a, const es_Op *op, int taken) {
   es_World *w = op->w;
   if (!a->linked) {
     erase_values(a, op);
@@ -359,6 +421,8 @@ static void undo(es_Append *a, const es_Op *op) {
   }
   lua_pushnil(op->L);
   es_undo_entities(op, a->list, a->n, lua_gettop(op->L));
+  give_back(op, taken);
+  es_query_flush(op, lua_gettop(op->L));
   lua_pop(op->L, 1);
 }
 
@@ -370,6 +434,17 @@ static void read_policy(es_Append *a, int options) {
   else if (es_names_is(L, -1, "replace")) a->policy = KEYS_REPLACE;
   else es_error(L, a->op.fn, "option 'keys': \"error\", \"drop\" or "
                              "\"replace\" expected");
+  lua_pop(L, 1);
+}
+
+/* A snapshot holds no dangling references, so that either word is met. */
+static void read_dangling(const es_Append *a, int options) {
+  lua_State *L = a->op.L;
+  lua_getfield(L, options, "dangling");
+  if (!lua_isnil(L, -1) && !es_names_is(L, -1, "error") &&
+      !es_names_is(L, -1, "null"))
+    es_error(L, a->op.fn,
+             "option 'dangling': \"error\" or \"null\" expected");
   lua_pop(L, 1);
 }
 
@@ -390,9 +465,14 @@ static void read_options(es_Append *a, int options) {
     int found = 0;
     lua_pop(L, 1);
     for (i = 0; i < 4; i++) found |= es_names_is(L, -1, known[i]);
-    if (!found) es_error(L, a->op.fn, "unknown option");
+    if (!found) {
+      size_t len;
+      const char *name = luaL_tolstring(L, -1, &len);
+      es_error(L, a->op.fn, "unknown option %s", es_names_quote(L, name, len));
+    }
   }
   read_policy(a, options);
+  read_dangling(a, options);
   lua_getfield(L, options, "offset");
   if (!lua_isnil(L, -1) && !lua_istable(L, -1))
     es_error(L, a->op.fn, "option 'offset': table expected");
@@ -418,7 +498,7 @@ static void prepare(es_Append *a) {
 
 void es_append_image(const es_Op *op, const es_Image *image, int options) {
   lua_State *L = op->L;
-  int at = lua_gettop(L) + 1, status;
+  int at = lua_gettop(L) + 1, status, taken;
   uint32_t readonly = op->w->readonly;
   es_Append *a = lua_newuserdatauv(L, sizeof *a, 0);
   memset(a, 0, sizeof *a);
@@ -426,6 +506,8 @@ void es_append_image(const es_Op *op, const es_Image *image, int options) {
   a->op = *op;
   a->image = image;
   prepare(a);
+  lua_newtable(L);
+  taken = lua_gettop(L);
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_pushcclosure(L, run, 1);
   lua_pushvalue(L, op->world);
@@ -434,15 +516,16 @@ void es_append_image(const es_Op *op, const es_Image *image, int options) {
   read_options(a, options);
   a->offset = lua_isnil(L, -2) ? 0 : 4;
   a->patch = lua_isnil(L, -1) ? 0 : 5;
+  lua_pushvalue(L, taken);
   spawn(a);
   choose_keys(a);
   op->w->loading++;
-  status = lua_pcall(L, 5, 1, 0);
+  status = lua_pcall(L, 6, 1, 0);
   op->w->loading--;
   op->w->readonly = readonly;
   if (status != LUA_OK) {
     if (a->ctx != NULL) es_fill_close(a->ctx);
-    undo(a, op);
+    undo(a, op, taken);
     lua_error(L);
   }
   lua_replace(L, at);

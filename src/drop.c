@@ -137,15 +137,20 @@ void es_drop_entities(const es_Op *op, const es_Entity *list, size_t n,
   size_t i;
   for (i = 0; i < n; i++) {
     uint32_t slot = es_entity_slot(list[i]);
+    if (!es_entity_is_alive(&w->entities, list[i])) continue;
     drop_slot(op, slot);
     es_entity_kill(&w->entities, slot);
     es_query_touch(w, slot);
   }
   w->lives++;
   es_query_flush(op, errors);
-  for (i = 0; i < n; i++) {
-    es_bitset_clear(&w->dying, es_entity_slot(list[i]));
-    es_entity_release(&w->entities, es_entity_slot(list[i]));
+  for (i = 0; i < n; i++) {   /* those that were dead before have no mark */
+    uint32_t slot = es_entity_slot(list[i]);
+    if (!es_bitset_test(&w->dying, slot) ||
+        es_entity_handle(&w->entities, slot) != list[i])
+      continue;
+    es_bitset_clear(&w->dying, slot);
+    es_entity_release(&w->entities, slot);
   }
 }
 
@@ -159,7 +164,5 @@ void es_undo_entities(const es_Op *op, const es_Entity *list, size_t n,
   for (i = 0; i < n; i++)
     if (es_entity_is_alive(&w->entities, list[i]))
       es_tell_entity(op, es_entity_slot(list[i]), errors);
-  for (i = 0; i < n; i++)
-    if (es_entity_is_alive(&w->entities, list[i]))
-      es_drop_entities(op, &list[i], 1, errors);
+  es_drop_entities(op, list, n, errors);
 }

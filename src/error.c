@@ -6,9 +6,34 @@
 
 #include "trait.h"
 
+/* True if the function on top is one of ours: upvalue 1 is the state. */
+static int is_ours(lua_State *L) {
+  int ours = 0;
+  if (lua_iscfunction(L, -1) && lua_getupvalue(L, -1, 1) != NULL) {
+    ours = lua_touserdata(L, -1) == (void *)es_state(L) &&
+           es_state(L) != NULL;
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  return ours;
+}
+
+/*
+** Pushes the position of the caller, also from inside a part that a function
+** of ours runs protected. [-0, +1]
+*/
+static void push_where(lua_State *L) {
+  lua_Debug ar;
+  int level = 1;
+  while (lua_getstack(L, level, &ar) && lua_getinfo(L, "f", &ar) &&
+         is_ours(L))
+    level++;
+  luaL_where(L, level);
+}
+
 int es_error(lua_State *L, const char *fn, const char *fmt, ...) {
   va_list args;
-  luaL_where(L, 1);
+  push_where(L);
   lua_pushfstring(L, "%s: ", fn);
   va_start(args, fmt);
   lua_pushvfstring(L, fmt, args);

@@ -194,6 +194,8 @@ static void match_one(es_Matches *m, const es_ImageTrait *t) {
   check_kind(m, t, e->store->trait);
   match.entry = e->transient == ES_TRANSIENT ? NULL : e;
   values = t->ncolumns > 0;
+  if (e->store->key && !values)
+    malformed(m, t, "says who has a key, but not which");
   match.defaults = e->transient == ES_TRANSIENT_DEFAULT || !values;
   match.migrate = !match.defaults && needs_migration(m, t, e);
   if (e->store->trait->exclusive) check_exclusive(m, t);

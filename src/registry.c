@@ -200,9 +200,9 @@ static void read_refs(const es_Call *c, es_Entry *e) {
       field = es_trait_field(t, name, len);
     }
     if (field < 0) refuse_ref(c);
-    if (t->fields[field].type == ES_FIELD_STRING ||
-        t->fields[field].type == ES_FIELD_BOOLEAN)
-      invalid(c, "refs names a field that cannot hold an entity");
+    if (t->fields[field].type < ES_FIELD_NULLABLE)
+      invalid(c, "refs names a field that cannot hold both an entity and "
+                 "null; its default must be ecs.null");
     e->refs[field] = 1;
     lua_pop(L, 1);
   }
@@ -230,6 +230,8 @@ static void check_list_of_names(const es_Call *c) {
   lua_Integer i, n;
   if (!lua_istable(L, -1)) invalid(c, "formerly is a list of names");
   n = (lua_Integer)lua_rawlen(L, -1);
+  if (count_keys(L, lua_gettop(L)) != n)
+    invalid(c, "formerly is a list of names");
   for (i = 1; i <= n; i++) {
     if (lua_rawgeti(L, -1, i) != LUA_TSTRING)
       invalid(c, "formerly is a list of names");
@@ -248,8 +250,9 @@ static void read_options(const es_Call *c, es_Entry *e, int idx) {
   else if (type != LUA_TNIL && type != LUA_TBOOLEAN)
     invalid(c, "transient is true, false or \"default\"");
   if (raw_field(L, idx, "version") != LUA_TNIL &&
-      (!lua_isinteger(L, -1) || lua_tointeger(L, -1) < 1))
-    invalid(c, "version is an integer from 1");
+      (!lua_isinteger(L, -1) || lua_tointeger(L, -1) < 1 ||
+       lua_tointeger(L, -1) > INT32_MAX))
+    invalid(c, "version is an integer from 1 to 2^31 - 1");
   if (raw_field(L, idx, "migrate") != LUA_TNIL && !lua_isfunction(L, -1))
     invalid(c, "migrate is a function");
   if (raw_field(L, idx, "formerly") != LUA_TNIL) check_list_of_names(c);
@@ -274,6 +277,9 @@ static void read_table(const es_Call *c, es_Entry *e, int idx) {
   read_options(c, e, idx);
   if (e->transient && (codec || refs))
     invalid(c, "a transient trait takes no codec or refs");
+  if (e->store->key && (codec || e->transient == ES_TRANSIENT_DEFAULT ||
+                        raw_field(L, idx, "migrate") != LUA_TNIL))
+    invalid(c, "ecs.Key takes no codec, migrate or transient = \"default\"");
 }
 
 static int same_refs(const es_Entry *a, const es_Entry *b) {
@@ -294,14 +300,54 @@ static int same_codec(const es_Call *c, const es_Entry *a,
   return same;
 }
 
+/* Pushes an option of an entry, or nil. [-0, +1] */
+static void push_option(const es_Op *op, const es_Entry *e,
+                        const char *name) {
+  lua_State *L = op->L;
+  lua_rawgeti(L, op->anchors, e->anchor + ES_ENTRY_OPTIONS);
+  if (lua_istable(L, -1)) raw_field(L, lua_gettop(L), name);
+  else lua_pushnil(L);
+  lua_remove(L, -2);
+}
+
+/* Whether two lists of names are equal; no list is an empty one. */
+static int same_lists(lua_State *L, int a, int b) {
+  lua_Integer i, n = lua_istable(L, a) ? (lua_Integer)lua_rawlen(L, a) : 0;
+  lua_Integer m = lua_istable(L, b) ? (lua_Integer)lua_rawlen(L, b) : 0;
+  int same = n == m;
+  for (i = 1; i <= n && same; i++) {
+    lua_rawgeti(L, a, i);
+    lua_rawgeti(L, b, i);
+    same = lua_rawequal(L, -1, -2);
+    lua_pop(L, 2);
+  }
+  return same;
+}
+
+/* version, migrate and formerly */
+static int same_options(const es_Call *c, const es_Entry *a,
+                        const es_Entry *b) {
+  lua_State *L = c->op->L;
+  int same, top = lua_gettop(L);
+  push_option(c->op, a, "migrate");
+  push_option(c->op, b, "migrate");
+  same = lua_rawequal(L, -1, -2) &&
+         es_entry_version(c->op, a) == es_entry_version(c->op, b);
+  push_option(c->op, a, "formerly");
+  push_option(c->op, b, "formerly");
+  same = same && same_lists(L, top + 3, top + 4);
+  lua_settop(L, top);
+  return same;
+}
+
 /* Whether the pending entry says what the registered 'old' says. */
 static void check_repeated(const es_Call *c, const es_Entry *old,
                            const es_Entry *e) {
   if (old->store != e->store)
     duplicate(c, "the name is used for another trait");
   if (!same_refs(old, e) || !same_codec(c, old, e) ||
-      old->transient != e->transient)
-    duplicate(c, "already registered with other refs, codec or transient");
+      old->transient != e->transient || !same_options(c, old, e))
+    duplicate(c, "already registered with other refs, codec or options");
 }
 
 static int same_name(const es_Entry *a, const es_Entry *b) {
@@ -437,6 +483,41 @@ static void read_all(es_Call *c, int flat, lua_Integer n) {
   }
 }
 
+/*
+** Each name, also each former one, stands for one trait only: the former
+** names of the pending entry against those of entry k.
+*/
+static void check_former(const es_Call *c, const es_Entry *e,
+                         const es_Entry *other) {
+  lua_State *L = c->op->L;
+  lua_Integer i, k;
+  int top = lua_gettop(L);
+  push_option(c->op, e, "formerly");
+  push_option(c->op, other, "formerly");
+  for (i = 1; lua_istable(L, top + 1) &&
+              i <= (lua_Integer)lua_rawlen(L, top + 1); i++)
+    for (k = 1; lua_istable(L, top + 2) &&
+                k <= (lua_Integer)lua_rawlen(L, top + 2); k++) {
+      lua_rawgeti(L, top + 1, i);
+      lua_rawgeti(L, top + 2, k);
+      if (lua_rawequal(L, -1, -2))
+        invalid(c, "formerly names what another trait was called, too");
+      lua_pop(L, 2);
+    }
+  lua_settop(L, top);
+}
+
+static void check_all_former(es_Call *c) {
+  const es_Registry *r = &c->op->w->registry;
+  uint32_t i, k;
+  for (i = r->n; i < r->n + r->pending; i++) {
+    c->key = r->entries[i].name;
+    c->len = r->entries[i].len;
+    for (k = 0; k < i; k++)
+      check_former(c, &r->entries[i], &r->entries[k]);
+  }
+}
+
 /* Puts the pending names into the table of names. */
 static void write_names(const es_Op *op) {
   lua_State *L = op->L;
@@ -512,6 +593,7 @@ int es_registry_lua_register(lua_State *L) {
     return es_error(L, "registerTraits", "too many entries");
   es_try(L, reserve(op.w, (uint32_t)n));
   read_all(&c, flat, n);
+  check_all_former(&c);
   write_names(&op);
   commit(op.w);
   return 0;

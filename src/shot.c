@@ -157,6 +157,7 @@ static void raise_codec_error(const es_Shot *s, int status, uint32_t slot) {
 static void push_encoded(es_Shot *s, const es_Entry *e, uint32_t slot) {
   lua_State *L = s->op.L;
   int status;
+  s->slot = slot;
   lua_rawgeti(L, s->op.anchors, e->anchor + ES_ENTRY_TOJSON);
   es_store_push_value(&s->op, e->store, slot);
   lua_pushvalue(L, s->ctx);
@@ -482,7 +483,7 @@ static int ctx_ref(lua_State *L) {
   if (slot == ES_NO_SLOT) {
     es_Shot here = *s;
     here.op.L = L;
-    push_error(&here, ES_CODE_DANGLING, 0,
+    push_error(&here, ES_CODE_DANGLING, s->slot,
                "asks ctx.ref for an entity that is not saved");
     return lua_error(L);
   }

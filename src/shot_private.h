@@ -23,6 +23,7 @@ typedef struct es_Shot {
   uint64_t *referenced;   /* words: whom handlers and codecs refer to */
   uint32_t words;
   int ctx;                /* stack index of the codecs' context */
+  uint32_t slot;          /* whose value a codec has in hand */
   const es_Entry *entry;  /* in hand, for messages */
   const es_Field *field;
 } es_Shot;
