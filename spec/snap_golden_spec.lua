@@ -32,8 +32,10 @@ local function show(value)
     for i, item in ipairs(value) do parts[i] = show(item) end
     return "[" .. table.concat(parts, ",") .. "]"
   end
-  for key, item in pairs(value) do parts[#parts + 1] = hex(key) .. ":" .. show(item) end
-  table.sort(parts)
+  local keys = {}
+  for key in pairs(value) do keys[#keys + 1] = key end
+  table.sort(keys, function(a, b) return hex(a) < hex(b) end)
+  for i, key in ipairs(keys) do parts[i] = hex(key) .. ":" .. show(value[key]) end
   return "{" .. table.concat(parts, ",") .. "}"
 end
 
@@ -105,7 +107,9 @@ local function entriesOf(g, traits)
       entries[item.name] = { codec = item.codec }
     end
   else
-    for name, entry in pairs(g.traits()) do entries[name] = type(entry) == "table" and entry or {} end
+    for name, entry in pairs(g.traits()) do
+      entries[name] = type(entry) == "table" and entry or {}
+    end
   end
   return entries
 end

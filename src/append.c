@@ -195,6 +195,10 @@ static uint32_t offset_field(const es_Append *a, const es_Entry *e,
     field = es_trait_field(e->store->trait, name, len);
   }
   if (field < 0) es_store_no_field(&a->op, e->store, idx);
+  if (es_entry_is_ref(e, (uint32_t)field))
+    es_error(L, a->op.fn, "offset: %s.%s holds entities",
+             es_names_quote(L, e->name, e->len),
+             e->store->trait->fields[field].name);
   if (lua_type(L, idx + 1) != LUA_TNUMBER)
     es_error(L, a->op.fn, "offset: number expected, got %s",
              es_error_typename(L, idx + 1));
@@ -209,9 +213,6 @@ static void offset_trait(const es_Append *a, uint32_t i) {
   const uint32_t *keys = keys_of(a, i);
   int table = lua_gettop(L);
   uint32_t k;
-  if (!lua_istable(L, table))
-    es_error(L, a->op.fn, "offset: table of fields expected, got %s",
-             es_error_typename(L, table));
   lua_pushnil(L);
   while (lua_next(L, table)) {   /* key number */
     uint32_t field = offset_field(a, e, table + 1);
@@ -223,20 +224,36 @@ static void offset_trait(const es_Append *a, uint32_t i) {
   }
 }
 
+/* The table at 'idx': fields of the trait, and numbers. */
+static void check_fields(const es_Append *a, const es_Entry *e, int idx) {
+  lua_State *L = a->op.L;
+  if (!lua_istable(L, idx))
+    es_error(L, a->op.fn, "offset: table of fields expected, got %s",
+             es_error_typename(L, idx));
+  for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1))
+    offset_field(a, e, idx + 1);
+}
+
 /* Every key must be the name of a trait. */
 static void check_offset(const es_Append *a) {
   lua_State *L = a->op.L;
   size_t len;
   const char *name;
+  const es_Entry *e;
   lua_pushnil(L);
   while (lua_next(L, a->offset)) {   /* key value */
     lua_pop(L, 1);
     lua_pushvalue(L, -1);
+    lua_pushvalue(L, -1);
     name = luaL_tolstring(L, -1, &len);
-    if (es_registry_find(&a->op, name, len) == NULL)
+    e = es_registry_find(&a->op, name, len);
+    if (e == NULL)
       es_error(L, a->op.fn, "offset: %s is not registered",
                es_names_quote(L, name, len));
-    lua_pop(L, 2);
+    lua_pop(L, 1);
+    lua_rawget(L, a->offset);
+    check_fields(a, e, lua_gettop(L));
+    lua_pop(L, 1);
   }
 }
 

@@ -146,17 +146,20 @@ static es_Conversion conversion(uint32_t saved, uint32_t registered) {
   return AS_IT_IS;
 }
 
-/* Changes the number on top. */
-static void convert(lua_State *L, es_Conversion c) {
+/* Changes the number on top. False when that would lose digits. */
+static int convert(lua_State *L, es_Conversion c) {
   int64_t i;
   if (c == TO_FLOAT && lua_isinteger(L, -1)) {
-    lua_pushnumber(L, lua_tonumber(L, -1));
+    double d = lua_tonumber(L, -1);
+    if (!es_luadoc_integral(d, &i) || i != lua_tointeger(L, -1)) return 0;
+    lua_pushnumber(L, d);
     lua_replace(L, -2);
   } else if (c == TO_INTEGER && !lua_isinteger(L, -1) &&
              es_luadoc_integral(lua_tonumber(L, -1), &i)) {
     lua_pushinteger(L, i);
     lua_replace(L, -2);
   }
+  return 1;
 }
 
 /* A column whose values need no look at each: typed numbers. */
@@ -201,7 +204,8 @@ static void fill_field(const es_Filling *x, uint32_t field,
       lua_pop(L, 1);
       continue;
     }
-    convert(L, how);
+    if (!convert(L, how))
+      fail(x, "has an integer that no float can hold");
     if (f->type == ES_FIELD_NULLABLE && es_is_null(L, -1)) {
       lua_pushnil(L);
       lua_replace(L, -2);

@@ -238,10 +238,21 @@ static void build(es_Load *l) {
   }
 }
 
+/* ecs.IsExcluded has no name in the snapshot. */
+static int replay_excluded(const es_Load *l) {
+  const es_Store *s = l->op.w->excluded;
+  uint32_t slot;
+  int status = LUA_OK;
+  for (slot = 1; slot < l->image->known && status == LUA_OK; slot++)
+    if (l->entities[slot] != 0 && es_bitset_test(&s->has, slot))
+      status = es_tell(&l->op, s, ES_ON_ADD, l->entities[slot], 0, ES_STOP);
+  return status;
+}
+
 /* onAdd for every trait and pair, in the snapshot's order. */
 static int replay(const es_Load *l) {
   uint32_t i, k;
-  int status = LUA_OK;
+  int status = replay_excluded(l);
   for (i = 0; i < l->image->ntraits; i++) {
     const es_ImageTrait *t = es_image_trait(l->image, i);
     const es_Found *m = es_match_at(&l->matches, i);

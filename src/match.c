@@ -199,7 +199,7 @@ static void match_one(es_Matches *m, const es_ImageTrait *t) {
   match.defaults = e->transient == ES_TRANSIENT_DEFAULT || !values;
   match.migrate = !match.defaults && needs_migration(m, t, e);
   if (e->store->trait->exclusive) check_exclusive(m, t);
-  if (e->codec && values && t->nfields > 0)
+  if (e->codec && values && t->nfields > 0 && !match.migrate)
     malformed(m, t, "was saved by fields, but now has a codec");
   if (!e->codec && values && t->nfields == 0 &&
       e->store->trait->kind == ES_SOA && !match.migrate)

@@ -67,7 +67,7 @@ static void make_scene(lua_State *L) {
 }
 
 int es_scene_lua_new(lua_State *L) {
-  if (lua_type(L, 1) != LUA_TSTRING) es_shot_push_bytes(L, "scene");
+  if (lua_type(L, 1) != LUA_TSTRING) es_shot_push_bytes(L, "scene", 1);
   else lua_settop(L, 1);
   make_scene(L);
   return 1;

@@ -64,6 +64,22 @@ static void fail(const es_Shot *s, const char *code, uint32_t slot,
   lua_error(s->op.L);
 }
 
+/* The number that a slot has in the snapshot. */
+static uint32_t saved_slot(const es_Shot *s, uint32_t slot) {
+  return s->map != NULL ? s->map[slot] : slot;
+}
+
+/* The numbers of saved slots, in place of a list of slots. */
+static const uint32_t *saved_slots(es_Shot *s, const uint32_t *slots,
+                                   uint32_t n) {
+  uint32_t i, *list;
+  if (s->map == NULL) return slots;
+  s->renumbered->len = 0;
+  list = number_room(s, s->renumbered, n);
+  for (i = 0; i < n; i++) list[i] = s->map[slots[i]];
+  return list;
+}
+
 /* The slot that a reference is saved as, or ES_NO_SLOT. */
 static uint32_t ref_slot(const es_Shot *s, es_Entity e) {
   uint32_t slot = es_entity_slot(e);
@@ -90,7 +106,7 @@ static void save_refs(es_Shot *s, int column) {
       if (slot == ES_NO_SLOT) slot = 0;
     }
     lua_pop(L, 1);
-    put_number(s, s->column.scratch, slot);
+    put_number(s, s->column.scratch, saved_slot(s, slot));
   }
   es_try(L, es_format_put_slots(s->body, numbers(s->column.scratch), n));
 }
@@ -233,7 +249,8 @@ static int without_values(const es_Entry *e) {
 
 static es_Status put_fields(es_Buffer *b, const es_Entry *e) {
   const es_Trait *t = e->store->trait;
-  uint32_t i, n = without_values(e) || t->kind != ES_SOA ? 0 : t->nfields;
+  int plain = t->kind == ES_SOA && !e->codec && !without_values(e);
+  uint32_t i, n = plain ? t->nfields : 0;
   es_Status status = es_cbor_put_head(b, ES_CBOR_ARRAY, n);
   for (i = 0; i < n && status == ES_OK; i++) {
     uint32_t type = es_entry_is_ref(e, i) ? ES_SAVED_REF
@@ -270,7 +287,8 @@ static void save_entry(es_Shot *s, const es_Entry *e) {
   s->entry = e;
   if (!e->store->trait->relation) {
     es_try(L, es_cbor_put_head(s->body, ES_CBOR_ARRAY, 2));
-    es_try(L, es_format_put_set(s->body, numbers(s->slots), n));
+    es_try(L, es_format_put_set(s->body,
+                                saved_slots(s, numbers(s->slots), n), n));
     s->rows->len = 0;
     es_try(L, es_buffer_put(s->rows, s->slots->data, s->slots->len));
   }
@@ -285,8 +303,10 @@ static void save_relation(es_Shot *s, const es_Entry *e,
   lua_State *L = s->op.L;
   uint32_t n = length(s->slots);
   es_try(L, es_cbor_put_head(s->body, ES_CBOR_ARRAY, 3));
-  es_try(L, es_format_put_slots(s->body, numbers(s->slots), n));
-  es_try(L, es_format_put_slots(s->body, numbers(targets), n));
+  es_try(L, es_format_put_slots(s->body,
+                                saved_slots(s, numbers(s->slots), n), n));
+  es_try(L, es_format_put_slots(s->body,
+                                saved_slots(s, numbers(targets), n), n));
   save_entry(s, e);
 }
 
@@ -338,6 +358,11 @@ static void save_generations(es_Shot *s) {
   uint32_t slot, *list;
   s->rows->len = 0;
   list = number_room(s, s->rows, x->known);
+  if (s->map != NULL) {   /* nothing was ever destroyed */
+    memset(list, 0, s->used * sizeof *list);
+    es_try(s->op.L, es_format_put_counts(s->body, list, s->used));
+    return;
+  }
   for (slot = 0; slot < x->known; slot++) {
     uint32_t gen = x->generation[slot];
     if (es_bitset_test(&x->alive, slot) && !is_selected(s, slot)) gen++;
@@ -351,11 +376,11 @@ static void save_free(es_Shot *s) {
   const es_Entities *x = &s->op.w->entities;
   uint32_t slot, i;
   s->rows->len = 0;
-  for (slot = x->used; slot-- > 1;)
+  for (slot = s->map != NULL ? 0 : x->used; slot-- > 1;)
     if (es_bitset_test(&x->alive, slot) && !is_selected(s, slot) &&
         x->generation[slot] < ES_GENERATION_MAX)
       put_number(s, s->rows, slot);
-  for (i = 0; i < x->nfree; i++) put_number(s, s->rows, x->free[i]);
+  for (i = 0; i < x->nfree && s->map == NULL; i++) put_number(s, s->rows, x->free[i]);
   es_try(s->op.L,
          es_format_put_slots(s->body, numbers(s->rows), length(s->rows)));
 }
@@ -372,7 +397,8 @@ static void save_set(es_Shot *s, const es_Bitset *all) {
     for (; word != 0; word &= word - 1)
       slots[n++] = k * 64 + es_bits_lowest(word);
   }
-  es_try(s->op.L, es_format_put_set(s->body, slots, n));
+  es_try(s->op.L,
+         es_format_put_set(s->body, saved_slots(s, slots, n), n));
 }
 
 /* { free, used, alive, excluded, generations } */
@@ -382,7 +408,7 @@ static void save_entities(es_Shot *s) {
   es_try(L, es_format_put_word(s->body, "free"));
   save_free(s);
   es_try(L, es_format_put_word(s->body, "used"));
-  es_try(L, es_cbor_put_int(s->body, s->op.w->entities.used));
+  es_try(L, es_cbor_put_int(s->body, s->used));
   es_try(L, es_format_put_word(s->body, "alive"));
   save_set(s, NULL);
   es_try(L, es_format_put_word(s->body, "excluded"));
@@ -488,7 +514,7 @@ static int ctx_ref(lua_State *L) {
     return lua_error(L);
   }
   s->referenced[slot >> 6] |= (uint64_t)1 << (slot & 63);
-  lua_pushinteger(L, slot);
+  lua_pushinteger(L, saved_slot(s, slot));
   return 1;
 }
 
@@ -531,6 +557,15 @@ static void push_ctx(es_Shot *s, int shot) {
   lua_setfield(L, s->ctx, "exclude");
 }
 
+/* Gives the saved entities the slots 1, 2, 3, ... [-0, +1] */
+static void renumber(es_Shot *s) {
+  uint32_t slot, known = s->op.w->entities.known;
+  s->map = lua_newuserdatauv(s->op.L, known * sizeof *s->map, 0);
+  s->used = 0;
+  for (slot = 0; slot < known; slot++)
+    s->map[slot] = is_selected(s, slot) ? s->used++ : 0;
+}
+
 static void make_buffers(es_Shot *s) {
   lua_State *L = s->op.L;
   s->header = es_guard_buffer(L);
@@ -538,6 +573,7 @@ static void make_buffers(es_Shot *s) {
   s->slots = es_guard_buffer(L);
   s->rows = es_guard_buffer(L);
   s->iota = es_guard_buffer(L);
+  s->renumbered = es_guard_buffer(L);
   s->path = es_guard_buffer(L);
   s->column.L = L;
   s->column.out = s->body;
@@ -563,7 +599,13 @@ static int run(lua_State *L) {
       lua_newuserdatauv(L, (s->op.w->registry.n + 1) * sizeof *s->counts, 0);
   memset(s->counts, 0, (s->op.w->registry.n + 1) * sizeof *s->counts);
   es_shot_select(s);
-  es_handler_save_all(&s->op, s->ctx, s->options->data);   /* data table */
+  s->used = s->op.w->entities.used;
+  if (s->options->compact) {   /* a scene: no handlers, slots from 1 on */
+    renumber(s);
+    lua_newtable(L);
+  } else {
+    es_handler_save_all(&s->op, s->ctx, s->options->data);
+  }
   check_referenced(s);
   check_registered(s);
   save_body(s, part, targets);

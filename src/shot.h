@@ -13,6 +13,7 @@ typedef struct es_ShotOptions {
   int exclude;       /* a list of traits */
   int meta;          /* a JSON-safe table */
   int data;          /* a table of custom data by key */
+  int compact;       /* a scene: only entities, numbered afresh */
   int null_dangling; /* references to what is not saved become null */
 } es_ShotOptions;
 
@@ -25,9 +26,10 @@ void es_shot_take(const es_Op *op, const es_ShotOptions *options,
 
 /*
 ** Takes the snapshot of the world at 1 with the options at 2, and pushes its
-** bytes. True when the options ask for the table form. [-0, +n]
+** bytes. True when the options ask for the table form. 'compact': a scene.
+** [-0, +n]
 */
-int es_shot_push_bytes(lua_State *L, const char *fn);
+int es_shot_push_bytes(lua_State *L, const char *fn, int compact);
 
 /* ecs.saveSnapshot and ecs.hashWorld */
 int es_shot_lua_save(lua_State *L);

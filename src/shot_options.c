@@ -70,13 +70,14 @@ static int read_options(const es_Op *op, es_ShotOptions *o) {
   return table;
 }
 
-int es_shot_push_bytes(lua_State *L, const char *fn) {
+int es_shot_push_bytes(lua_State *L, const char *fn, int compact) {
   es_Op op;
   es_ShotOptions options;
   es_Buffer *out;
   int table, guard;
   es_op_begin(L, &op, fn);
   table = read_options(&op, &options);
+  options.compact = compact;
   out = es_guard_buffer(L);
   guard = lua_gettop(L);
   es_shot_take(&op, &options, out);
@@ -86,7 +87,7 @@ int es_shot_push_bytes(lua_State *L, const char *fn) {
 }
 
 int es_shot_lua_save(lua_State *L) {
-  if (es_shot_push_bytes(L, "saveSnapshot"))
+  if (es_shot_push_bytes(L, "saveSnapshot", 0))
     es_table_push(L, es_load_image(L, "saveSnapshot", lua_gettop(L), 1));
   return 1;
 }

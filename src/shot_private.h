@@ -15,6 +15,9 @@ typedef struct es_Shot {
   es_Buffer *slots;       /* uint32: the rows of the trait in hand */
   es_Buffer *rows;        /* uint32: keys of the values (pairs: rows) */
   es_Buffer *iota;        /* uint32: 1, 2, 3, ... */
+  es_Buffer *renumbered;  /* uint32: slots by their numbers in a scene */
+  uint32_t *map;          /* slot -> number; NULL: as they are */
+  uint32_t used;          /* slots 0..used-1 are in the snapshot */
   es_Buffer *path;
   es_ColumnWriter column;
   es_CborSink sink;

@@ -22,7 +22,10 @@ void es_shot_exclude(es_Shot *s, int idx) {
 }
 
 static void exclude_list(es_Shot *s, int list) {
-  lua_Integer i, n = (lua_Integer)lua_rawlen(s->op.L, list);
+  lua_State *L = s->op.L;
+  lua_Integer i, n = (lua_Integer)lua_rawlen(L, list), all = 0;
+  for (lua_pushnil(L); lua_next(L, list); lua_pop(L, 1)) all++;
+  if (all != n) es_error(L, s->op.fn, "exclude: not a list of traits");
   for (i = 1; i <= n; i++) {
     lua_rawgeti(s->op.L, list, i);
     es_shot_exclude(s, lua_gettop(s->op.L));

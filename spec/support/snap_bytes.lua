@@ -24,7 +24,7 @@ function bytes.parts(snapshot)
   assert(outer.tag == 55799 and #outer[1] == 5, "not a snapshot")
   local items = outer[1]
   return {
-    format = items[1].value, version = items[2].value, header = items[3],
+    format = items[1], version = items[2], header = items[3],
     body = cbor.read(items[4].value), digest = items[5].value,
   }
 end
