@@ -56,7 +56,8 @@ describe("a scene", function()
   local function towerOnly(entity) return source:has(entity, Name) end
 
   it("does not depend on where its entities were, nor grow with their world", function()
-    local fresh <close>, large <close> = newWorld(), newWorld()
+    local fresh <close> = newWorld()
+    local large <close> = newWorld()
     for _ = 1, 5000 do large:spawn() end
     buildTower(fresh)
     buildTower(large)
