@@ -26,6 +26,7 @@ INST_LIBDIR ?= $(PREFIX)/lib/lua/$(LUA_VERSION)
 BUILD = build
 RUNNER =
 SPEC = spec
+BENCH =
 FUZZ_SECONDS = 60
 # "install" gets missing Debian packages, "check" only names them.
 PACKAGES ?= install
@@ -48,7 +49,9 @@ CTESTS = $(call programs,*_test.c)
 HARNESS = $(call programs,harness*.c)
 FUZZERS = $(call programs,*_fuzz.c)
 REPLAYS = $(FUZZERS:_fuzz=_replay)
-PROGRAMS = $(CTESTS) $(HARNESS) $(REPLAYS)
+# C modules for the benchmarks: bench/floor.c is require "bench.floor".
+BENCH_MODULES = $(patsubst bench/%.c,$(BUILD)/bench/%.so,$(wildcard bench/*.c))
+PROGRAMS = $(CTESTS) $(HARNESS) $(REPLAYS) $(BENCH_MODULES)
 
 # The scripts read these.
 export BUILD CC CPPFLAGS LUA LUA_VERSION LUA_INCDIR PACKAGES PKG_CONFIG
@@ -120,15 +123,20 @@ $(FUZZERS): %: %.o $(ARCHIVE)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ -lm
 
--include $(wildcard $(BUILD)/obj/*.d $(BUILD)/c/*.d)
+$(BENCH_MODULES): $(BUILD)/bench/%.so: bench/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(COMPILE) $(LIBFLAG) $(LDFLAGS) -o $@ $<
+
+-include $(wildcard $(BUILD)/obj/*.d $(BUILD)/c/*.d $(BUILD)/bench/*.d)
 
 include mk/packages.mk mk/checks.mk
 
 demo: need-run $(CORE)   ## plays the dungeon example
 	@$(with_lua) $(LUA) examples/dungeon/demo.lua
 
-bench: need-run $(CORE)   ## runs the benchmarks
-	@$(with_lua) $(LUA) bench/run.lua
+bench: need-run $(CORE) $(BENCH_MODULES)   ## measures; BENCH="full strict"
+	@$(with_lua) $(LUA) bench/run.lua $(BENCH)
 
 install: $(CORE)   ## installs to PREFIX (/usr/local), DESTDIR in front
 	@cd lua && find ecsser -name '*.lua' | while read -r file; do \

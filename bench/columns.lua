@@ -5,23 +5,8 @@ local workload = require "bench.workload"
 local columns = {}
 local T = workload.traits
 
-local BUILD = os.getenv "ECSSER_BUILD" or "build"
-
-local function compile()
-  local target = BUILD .. "/bench/floor.so"
-  local flags = "-std=c11 -O2 -fPIC -shared $(pkg-config --cflags lua5.4)"
-  return os.execute(("mkdir -p %s/bench && env -u LD_PRELOAD ${CC:-cc} %s -o %s bench/floor.c")
-    :format(BUILD, flags, target))
-end
-
---- The C module bench.floor, or nil where it cannot be had.
-local function native()
-  local found, module = pcall(require, "bench.floor")
-  if not found and compile() then found, module = pcall(require, "bench.floor") end
-  return found and module or nil
-end
-
-columns.floor = native()
+--- The C module bench.floor, or nil where make has not built it.
+columns.floor = package.searchpath("bench.floor", package.cpath) and require "bench.floor" or nil
 
 --- Pairs have no columns that a script can see: tables of their size stand in.
 local function pairColumns(list, world, floor)

@@ -13,8 +13,12 @@ local micro = require "bench.micro"
 local report = require "bench.report"
 local routes = require "bench.routes"
 
-local options = {}
-for _, name in ipairs(arg) do options[name:gsub("^%-+", "")] = true end
+local options = { full = false, strict = false, smoke = false }
+for _, word in ipairs(arg) do
+  local name = word:gsub("^%-+", "")
+  if options[name] == nil then error("bench: unknown option " .. word, 0) end
+  options[name] = true
+end
 local smoke = options.smoke
 
 local function faster(ours, theirs)
@@ -119,7 +123,7 @@ local function main()
   report.goals("How many times as fast as the other: least times (medians)", SPEED, sizes, "min")
   report.goals("What else was promised", COST, sizes, "min")
   if columns.floor then report.goals("Against the C API alone", FLOORS, sizes, "min")
-  else print "\nbench.floor is not built: nothing is compared with the C API alone." end
+  else print "\nbench.floor is not built (by make): nothing is compared with the C API alone." end
   showGrowth(small, large)
   if options.full then showGrowth(small, measureSize(1000000, 5, true)) end
   showMemory(smoke and 200 or 100000)

@@ -274,7 +274,8 @@ describe("the options in the comments and the types", function()
         ecs.appendSnapshot(w, ecs.saveSnapshot(w), o)
       end,
       text = init.appendSnapshot.text,
-      values = { offset = { Health = { hp = 1 } }, keys = "drop", patch = function() end },
+      values = { offset = { Health = { hp = 1 } }, keys = "drop", dangling = "null",
+        patch = function() end },
     },
     ["ecsser.RelationOptions"] = {
       call = ecs.relation, text = init.relation.text,

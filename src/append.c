@@ -476,18 +476,7 @@ static void read_options(es_Append *a, int options) {
   }
   if (!lua_istable(L, options))
     es_error_arg(L, a->op.fn, 2, "options table", options);
-  lua_pushnil(L);
-  while (lua_next(L, options)) {   /* key value */
-    size_t i;
-    int found = 0;
-    lua_pop(L, 1);
-    for (i = 0; i < 4; i++) found |= es_names_is(L, -1, known[i]);
-    if (!found) {
-      size_t len;
-      const char *name = luaL_tolstring(L, -1, &len);
-      es_error(L, a->op.fn, "unknown option %s", es_names_quote(L, name, len));
-    }
-  }
+  es_names_check_options(L, a->op.fn, options, known, 4);
   read_policy(a, options);
   read_dangling(a, options);
   lua_getfield(L, options, "offset");

@@ -158,8 +158,12 @@ static es_Status on_close(es_Sink *sink) {
 
 /* Longer strings do not fit into a document: they could not be read again. */
 static es_Status on_string(es_Sink *s, const char *text, size_t n) {
+  size_t len = out_of(s)->len;
+  es_Status status;
   if (n > UINT32_MAX) return ES_LIMIT;
-  return es_cbor_put_string(out_of(s), text, n);
+  status = es_cbor_put_string(out_of(s), text, n);
+  if (status != ES_OK) out_of(s)->len = len;   /* it can be repeated */
+  return status;
 }
 
 static es_Status on_key(es_Sink *s, const char *text, size_t n) {

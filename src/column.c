@@ -96,7 +96,7 @@ static const char *put_values(es_ColumnWriter *w, int column,
                               uint32_t *at) {
   const char *wrong = NULL;
   uint32_t i;
-  es_try(w->L, es_cbor_put_head(w->out, ES_CBOR_ARRAY, n));
+  es_try_put(w->L, w->out, es_cbor_put_head(w->out, ES_CBOR_ARRAY, n));
   for (i = 0; i < n && wrong == NULL; i++) {
     if (lua_rawgeti(w->L, column, keys[i]) == LUA_TNIL) {
       lua_pushlightuserdata(w->L, NULL);   /* a field that is empty */
@@ -116,11 +116,11 @@ const char *es_column_write(es_ColumnWriter *w, int column,
   const uint64_t *bits = (const uint64_t *)(const void *)w->scratch->data;
   w->common = (int)common;
   switch (common) {
-    case ALL_INTEGERS: es_try(L, put_integers(w->out, bits, n)); break;
+    case ALL_INTEGERS: es_try_put(L, w->out, put_integers(w->out, bits, n)); break;
     case ALL_FLOATS:
-      es_try(L, es_format_put_array(w->out, ES_CBOR_FLOAT64, bits, n));
+      es_try_put(L, w->out, es_format_put_array(w->out, ES_CBOR_FLOAT64, bits, n));
       break;
-    case ALL_BOOLEANS: es_try(L, put_booleans(w->out, bits, n)); break;
+    case ALL_BOOLEANS: es_try_put(L, w->out, put_booleans(w->out, bits, n)); break;
     default: return put_values(w, column, keys, n, at);
   }
   return NULL;

@@ -135,16 +135,17 @@ static void copy(char *out, const char *s, size_t n) {
   }
 }
 
+static es_Status make_room(es_Document *d, size_t n) {
+  if (n <= d->text.cap - d->text.len) return ES_OK;
+  return es_buffer_reserve(&d->text, n);
+}
+
 /*
 ** Gives a new string node its room in the text. What lies there already
 ** stays: a reader that unescapes may write behind the text, cut its length
 ** back, and hand the bytes over in place.
 */
 static es_Status room(es_Document *d, es_Node *node, size_t n, char **out) {
-  if (n > d->text.cap - d->text.len) {
-    es_Status status = es_buffer_reserve(&d->text, n);
-    if (status != ES_OK) return status;
-  }
   node->count = (uint32_t)n;
   node->u.text = d->text.len;
   *out = n == 0 ? NULL : d->text.data + d->text.len;
@@ -156,7 +157,8 @@ es_Status es_document_string_room(es_Document *d, size_t n, char **out) {
   es_Node *node;
   es_Status status;
   if (n > UINT32_MAX) return ES_LIMIT;
-  status = push_value(d, ES_NODE_STRING, &node);
+  status = make_room(d, n);   /* first: a failure leaves nothing behind */
+  if (status == ES_OK) status = push_value(d, ES_NODE_STRING, &node);
   return status == ES_OK ? room(d, node, n, out) : status;
 }
 
@@ -173,7 +175,8 @@ es_Status es_document_key(es_Document *d, const char *s, size_t n) {
   es_Status status;
   if (n == 9 && memcmp(s, "__proto__", 9) == 0) return ES_INVALID;
   if (n > UINT32_MAX) return ES_LIMIT;
-  status = push(d, ES_NODE_STRING, &node);
+  status = make_room(d, n);
+  if (status == ES_OK) status = push(d, ES_NODE_STRING, &node);
   if (status == ES_OK) status = room(d, node, n, &out);
   if (status != ES_OK) return status;
   copy(out, s, n);

@@ -43,6 +43,22 @@ int es_error_memory(lua_State *L);
     if (status_ != ES_OK) es_error_status(L, status_); \
   } while (0)
 
+/*
+** The same for a call that appends to a buffer: what a first attempt has
+** written is taken back before the second one.
+*/
+#define es_try_put(L, b, call)                         \
+  do {                                                 \
+    size_t len_ = (b)->len;                            \
+    es_Status status_ = (call);                        \
+    if (status_ == ES_NOMEM) {                         \
+      (b)->len = len_;                                 \
+      lua_gc(L, LUA_GCCOLLECT, 0);                     \
+      status_ = (call);                                \
+    }                                                  \
+    if (status_ != ES_OK) es_error_status(L, status_); \
+  } while (0)
+
 /* Raises what a status says. Never returns. */
 int es_error_status(lua_State *L, es_Status status);
 

@@ -17,8 +17,8 @@
 /* Frees what the payload owns; must not raise, and may find it all zero. */
 typedef void (*es_GuardFree)(void *payload);
 
-/* Pushes a guard with a payload of zeroes, freed by 'release'. [-0, +1] */
-void *es_guard_new(lua_State *L, size_t size, es_GuardFree release);
+/* Pushes a guard with a payload of zeroes and how to free it. [-0, +1] */
+void *es_guard_new(lua_State *L, size_t size, es_GuardFree free_payload);
 
 /* Pushes a guard that owns an empty buffer. [-0, +1] */
 es_Buffer *es_guard_buffer(lua_State *L);
@@ -29,6 +29,10 @@ es_Document *es_guard_document(lua_State *L);
 /* Frees now what the guard at 'idx' owns. */
 void es_guard_release(lua_State *L, int idx);
 
+/* Frees what all guards own (the Lua state closes). */
+void es_guard_release_all(es_State *s);
+
+/* Gives the state, upvalue 1 of the running function, its finalizer too. */
 void es_guard_open(lua_State *L, es_State *s);
 
 #endif

@@ -53,13 +53,15 @@ static void check_new(const es_Op *op) {
 }
 
 int es_handler_lua_add(lua_State *L) {
+  static const char *const known[] = {"name", "save", "load", "finish"};
   es_Op op;
   lua_Integer i, n;
   int list;
   es_op_change(L, &op, "addSnapshotHandler");
   if (!lua_istable(L, 2)) return es_op_bad(&op, 1, "handler table", 2);
+  es_names_check_options(L, op.fn, 2, known, 4);
   lua_createtable(L, 4, 0);
-  if (lua_getfield(L, 2, "name") != LUA_TSTRING)
+  if (lua_getfield(L, 2, "name") != LUA_TSTRING || lua_rawlen(L, -1) == 0)
     return es_error(L, op.fn, "'name': string expected, got %s",
                     es_error_typename(L, lua_gettop(L)));
   lua_rawseti(L, -2, H_NAME);

@@ -163,14 +163,25 @@ static es_Status on_close(es_Sink *sink) {
   return put_char(s->out, s->object[--s->depth] ? '}' : ']');
 }
 
+/* A failure leaves nothing behind, so that the call can be repeated. */
+static es_Status take_back(es_JsonSink *s, size_t len, unsigned char comma,
+                           es_Status status) {
+  s->out->len = len;
+  s->comma = comma;
+  return status;
+}
+
 static es_Status on_key(es_Sink *sink, const char *text, size_t n) {
   es_JsonSink *s = self(sink);
+  size_t len = s->out->len;
+  unsigned char comma = s->comma;
   es_Status status;
   if (n == 9 && memcmp(text, "__proto__", 9) == 0) return ES_INVALID;
   status = separate(s);
   if (status == ES_OK) status = put_string(s->out, text, n);
+  if (status == ES_OK) status = put_char(s->out, ':');
   s->comma = 0;
-  return status == ES_OK ? put_char(s->out, ':') : status;
+  return status == ES_OK ? ES_OK : take_back(s, len, comma, status);
 }
 
 /* The text was made by es_json_quote, so that it only needs copying. */
@@ -221,8 +232,11 @@ static es_Status on_number(es_Sink *sink, double value) {
 
 static es_Status on_string(es_Sink *sink, const char *text, size_t n) {
   es_JsonSink *s = self(sink);
+  size_t len = s->out->len;
+  unsigned char comma = s->comma;
   es_Status status = separate(s);
-  return status == ES_OK ? put_string(s->out, text, n) : status;
+  if (status == ES_OK) status = put_string(s->out, text, n);
+  return status == ES_OK ? ES_OK : take_back(s, len, comma, status);
 }
 
 void es_sink_json(es_JsonSink *s, es_Buffer *out) {

@@ -11,6 +11,7 @@
 #include "fill.h"
 #include "guard.h"
 #include "handler.h"
+#include "names.h"
 #include "query.h"
 #include "table.h"
 
@@ -381,10 +382,12 @@ static void load(es_Load *l) {
 
 /* The option 'replay' of the table at 3. */
 static int read_replay(const es_Op *op) {
+  static const char *const known[] = {"replay"};
   lua_State *L = op->L;
   int replayed;
   if (lua_isnil(L, 3)) return 0;
   if (!lua_istable(L, 3)) es_op_bad(op, 2, "options table", 3);
+  es_names_check_options(L, op->fn, 3, known, 1);
   lua_getfield(L, 3, "replay");
   replayed = lua_toboolean(L, -1);
   lua_pop(L, 1);

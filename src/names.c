@@ -6,6 +6,7 @@
 #include <lauxlib.h>
 
 #include "document.h"
+#include "error.h"
 #include "utf8.h"
 
 enum { SHOWN = 60 };
@@ -76,6 +77,21 @@ int es_names_is(lua_State *L, int idx, const char *word) {
   if (lua_type(L, idx) != LUA_TSTRING) return 0;
   s = lua_tolstring(L, idx, &len);
   return len == strlen(word) && memcmp(s, word, len) == 0;
+}
+
+void es_names_check_options(lua_State *L, const char *fn, int idx,
+                            const char *const *words, size_t n) {
+  lua_pushnil(L);
+  while (lua_next(L, idx)) {   /* key value */
+    size_t i, len;
+    const char *name;
+    int found = 0;
+    lua_pop(L, 1);
+    for (i = 0; i < n; i++) found |= es_names_is(L, -1, words[i]);
+    if (found) continue;
+    name = luaL_tolstring(L, -1, &len);
+    es_error(L, fn, "unknown option %s", es_names_quote(L, name, len));
+  }
 }
 
 const char *es_names_quote(lua_State *L, const char *name, size_t len) {

@@ -20,6 +20,10 @@ lua_Integer es_names_keys(lua_State *L, int idx);
 /* True if the value at 'idx' is the string 'word', to its last byte. */
 int es_names_is(lua_State *L, int idx, const char *word);
 
+/* Raises unless all keys of the table at 'idx' are among the 'n' words. */
+void es_names_check_options(lua_State *L, const char *fn, int idx,
+                            const char *const *words, size_t n);
+
 /*
 ** Pushes a name for a message: in double quotes, control bytes and bytes that
 ** are not UTF-8 escaped, cut after 60 bytes. Returns it. [-0, +1]

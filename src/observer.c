@@ -27,13 +27,13 @@ static int unsubscribe(lua_State *L) {
   lua_settop(L, 0);
   lua_pushvalue(L, lua_upvalueindex(4));
   if (!w->open || lua_rawgeti(L, 1, BOX_FUNCTION) == LUA_TNIL) return 0;
-  lua_pushnil(L);
-  lua_rawseti(L, 1, BOX_FUNCTION);   /* from here on it is never called */
   lua_settop(L, 1);
   lua_getiuservalue(L, lua_upvalueindex(2), 1);
   lua_rawgeti(L, -1, lua_tointeger(L, lua_upvalueindex(3)));
   push_without(L, lua_gettop(L), 1);
   lua_rawseti(L, -3, lua_tointeger(L, lua_upvalueindex(3)));
+  lua_pushnil(L);
+  lua_rawseti(L, 1, BOX_FUNCTION);   /* also where the list is walked now */
   op.anchors = 2;
   es_query_prune(&op);
   return 0;

@@ -24,7 +24,7 @@ static const char *type_name(const es_Node *n) {
 void es_plan_push_error(const es_Plan *p, const char *code, uint32_t node) {
   lua_State *L = p->op->L;
   p->scratch->len = 0;
-  es_try(L, es_document_path(p->doc, node, p->scratch));
+  es_try_put(L, p->scratch, es_document_path(p->doc, node, p->scratch));
   es_error_at(L, p->op->fn, code, p->scratch, "the snapshot",
               lua_tostring(L, -1));
   lua_remove(L, -2);   /* the reason */

@@ -528,7 +528,7 @@ const es_Document *es_restore_read_table(const es_Op *op, int idx) {
   wrong = es_luadoc_emit(walk, idx);
   if (wrong == NULL) return d;
   path = es_guard_buffer(L);
-  es_try(L, es_luadoc_path(walk, path));
+  es_try_put(L, path, es_luadoc_path(walk, path));
   lua_pushnil(L);
   es_error_at(L, op->fn, ES_CODE_MALFORMED, path, "the snapshot", wrong);
   return NULL;

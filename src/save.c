@@ -74,8 +74,10 @@ static es_Status put_place(const es_Save *s) {
 static void push_error(const es_Save *s, const char *code, const char *reason,
                        int inside) {
   lua_State *L = s->op.L;
-  es_try(L, put_place(s));
-  if (inside) es_try(L, es_luadoc_path(s->walk, s->path));
+  s->path->len = 0;
+  es_try_put(L, s->path, put_place(s));
+  if (inside)
+    es_try_put(L, s->path, es_luadoc_path(s->walk, s->path));
   es_error_at(L, s->op.fn, code, s->path, "the world", reason);
 }
 
@@ -400,7 +402,7 @@ static void add_member(const es_Save *s, es_Buffer *text, es_Member *m,
                        const char *name, size_t len) {
   size_t start = text->len;
   es_try(s->op.L, es_buffer_reserve(text, 6 * len + 3));
-  es_try(s->op.L, es_json_quote(text, name, len));
+  es_try_put(s->op.L, text, es_json_quote(text, name, len));
   m->text = name;
   m->len = len;
   m->quoted = NULL;   /* set when the text does not move any more */

@@ -23,7 +23,9 @@ static es_Scene *scene_test(lua_State *L, int idx) {
 static int instantiate(lua_State *L) {
   es_Scene *scene = scene_test(L, 1);
   es_Op op;
-  if (scene == NULL) return es_error_arg(L, "instantiate", 0, "scene", 1);
+  if (scene == NULL)
+    return es_error(L, "instantiate", "bad scene (scene expected, got %s)",
+                    es_error_typename(L, 1));
   lua_settop(L, 3);
   lua_pushvalue(L, 1);   /* the scene stays anchored */
   lua_remove(L, 1);      /* world options scene */
@@ -67,6 +69,9 @@ static void make_scene(lua_State *L) {
 }
 
 int es_scene_lua_new(lua_State *L) {
+  if (lua_type(L, 1) != LUA_TSTRING &&
+      es_world_test(L, es_state(L), 1) == NULL)
+    return es_error_arg(L, "scene", 1, "world or snapshot bytes", 1);
   if (lua_type(L, 1) != LUA_TSTRING) es_shot_push_bytes(L, "scene", 1);
   else lua_settop(L, 1);
   make_scene(L);

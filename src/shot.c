@@ -46,9 +46,9 @@ static void push_error(const es_Shot *s, const char *code, uint32_t slot,
   else
     lua_pushnil(L);
   if (s->entry != NULL) {
-    es_try(L, es_document_path_key(b, s->entry->name, s->entry->len));
+    es_try_put(L, b, es_document_path_key(b, s->entry->name, s->entry->len));
     if (s->field != NULL && s->field->name != NULL)
-      es_try(L, es_document_path_key(b, s->field->name, s->field->len));
+      es_try_put(L, b, es_document_path_key(b, s->field->name, s->field->len));
     reason = lua_pushfstring(L, "of %s %s", whose, reason);
   } else {
     lua_pushnil(L);
@@ -108,7 +108,7 @@ static void save_refs(es_Shot *s, int column) {
     lua_pop(L, 1);
     put_number(s, s->column.scratch, saved_slot(s, slot));
   }
-  es_try(L, es_format_put_slots(s->body, numbers(s->column.scratch), n));
+  es_try_put(L, s->body, es_format_put_slots(s->body, numbers(s->column.scratch), n));
 }
 
 /* What a script may have written into a column past the checks. */
@@ -140,7 +140,7 @@ static void save_column(es_Shot *s, int column, const uint32_t *keys) {
 static void save_fields(es_Shot *s, const es_Entry *e) {
   const es_Trait *t = e->store->trait;
   uint32_t i;
-  es_try(s->op.L, es_cbor_put_head(s->body, ES_CBOR_ARRAY, t->nfields));
+  es_try_put(s->op.L, s->body, es_cbor_put_head(s->body, ES_CBOR_ARRAY, t->nfields));
   for (i = 0; i < t->nfields; i++) {
     int column;
     s->field = &t->fields[i];
@@ -194,7 +194,7 @@ static void save_encoded(es_Shot *s, const es_Entry *e) {
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   while (length(s->iota) < n) put_number(s, s->iota, length(s->iota) + 1);
-  es_try(L, es_cbor_put_head(s->body, ES_CBOR_ARRAY, 1));
+  es_try_put(L, s->body, es_cbor_put_head(s->body, ES_CBOR_ARRAY, 1));
   save_column(s, lua_gettop(L), numbers(s->iota));
   lua_pop(L, 1);
 }
@@ -284,15 +284,16 @@ static es_Status put_trait_header(es_Buffer *b, const es_Entry *e,
 static void save_entry(es_Shot *s, const es_Entry *e) {
   lua_State *L = s->op.L;
   uint32_t n = length(s->slots);
+  const uint32_t *slots;
   s->entry = e;
   if (!e->store->trait->relation) {
-    es_try(L, es_cbor_put_head(s->body, ES_CBOR_ARRAY, 2));
-    es_try(L, es_format_put_set(s->body,
-                                saved_slots(s, numbers(s->slots), n), n));
+    es_try_put(L, s->body, es_cbor_put_head(s->body, ES_CBOR_ARRAY, 2));
+    slots = saved_slots(s, numbers(s->slots), n);
+    es_try_put(L, s->body, es_format_put_set(s->body, slots, n));
     s->rows->len = 0;
     es_try(L, es_buffer_put(s->rows, s->slots->data, s->slots->len));
   }
-  if (without_values(e)) es_try(L, es_cbor_put_head(s->body, ES_CBOR_ARRAY, 0));
+  if (without_values(e)) es_try_put(L, s->body, es_cbor_put_head(s->body, ES_CBOR_ARRAY, 0));
   else if (e->codec) save_encoded(s, e);
   else save_fields(s, e);
   s->entry = NULL;
@@ -302,11 +303,12 @@ static void save_relation(es_Shot *s, const es_Entry *e,
                           const es_Buffer *targets) {
   lua_State *L = s->op.L;
   uint32_t n = length(s->slots);
-  es_try(L, es_cbor_put_head(s->body, ES_CBOR_ARRAY, 3));
-  es_try(L, es_format_put_slots(s->body,
-                                saved_slots(s, numbers(s->slots), n), n));
-  es_try(L, es_format_put_slots(s->body,
-                                saved_slots(s, numbers(targets), n), n));
+  const uint32_t *slots;
+  es_try_put(L, s->body, es_cbor_put_head(s->body, ES_CBOR_ARRAY, 3));
+  slots = saved_slots(s, numbers(s->slots), n);
+  es_try_put(L, s->body, es_format_put_slots(s->body, slots, n));
+  slots = saved_slots(s, numbers(targets), n);
+  es_try_put(L, s->body, es_format_put_slots(s->body, slots, n));
   save_entry(s, e);
 }
 
@@ -342,12 +344,12 @@ static void save_headers(const es_Shot *s) {
   const es_Registry *r = &s->op.w->registry;
   uint32_t i, count = 0;
   for (i = 0; i < r->n; i++) count += s->counts[i] > 0;
-  es_try(s->op.L, es_cbor_put_head(s->header, ES_CBOR_ARRAY, count));
+  es_try_put(s->op.L, s->header, es_cbor_put_head(s->header, ES_CBOR_ARRAY, count));
   for (i = 0; i < r->n; i++) {
     uint32_t at = r->sorted[i];
     const es_Entry *e = &r->entries[at];
     if (s->counts[at] == 0) continue;
-    es_try(s->op.L, put_trait_header(s->header, e, s->counts[at],
+    es_try_put(s->op.L, s->header, put_trait_header(s->header, e, s->counts[at],
                                      es_entry_version(&s->op, e)));
   }
 }
@@ -360,7 +362,7 @@ static void save_generations(es_Shot *s) {
   list = number_room(s, s->rows, x->known);
   if (s->map != NULL) {   /* nothing was ever destroyed */
     memset(list, 0, s->used * sizeof *list);
-    es_try(s->op.L, es_format_put_counts(s->body, list, s->used));
+    es_try_put(s->op.L, s->body, es_format_put_counts(s->body, list, s->used));
     return;
   }
   for (slot = 0; slot < x->known; slot++) {
@@ -368,7 +370,7 @@ static void save_generations(es_Shot *s) {
     if (es_bitset_test(&x->alive, slot) && !is_selected(s, slot)) gen++;
     list[slot] = gen >= ES_RETIRED ? ES_RETIRED : gen - x->base;
   }
-  es_try(s->op.L, es_format_put_counts(s->body, list, x->known));
+  es_try_put(s->op.L, s->body, es_format_put_counts(s->body, list, x->known));
 }
 
 /* The slots to reuse, the next one last; what is not saved comes last. */
@@ -381,13 +383,14 @@ static void save_free(es_Shot *s) {
         x->generation[slot] < ES_GENERATION_MAX)
       put_number(s, s->rows, slot);
   for (i = 0; i < x->nfree && s->map == NULL; i++) put_number(s, s->rows, x->free[i]);
-  es_try(s->op.L,
+  es_try_put(s->op.L, s->body,
          es_format_put_slots(s->body, numbers(s->rows), length(s->rows)));
 }
 
 /* The set of saved slots (without 0) that 'all' admits; NULL: all. */
 static void save_set(es_Shot *s, const es_Bitset *all) {
   uint32_t k, n = 0, *slots;
+  const uint32_t *list;
   s->slots->len = 0;
   slots = number_room(s, s->slots, (size_t)s->words * 64);
   for (k = 0; k < s->words; k++) {
@@ -397,23 +400,23 @@ static void save_set(es_Shot *s, const es_Bitset *all) {
     for (; word != 0; word &= word - 1)
       slots[n++] = k * 64 + es_bits_lowest(word);
   }
-  es_try(s->op.L,
-         es_format_put_set(s->body, saved_slots(s, slots, n), n));
+  list = saved_slots(s, slots, n);
+  es_try_put(s->op.L, s->body, es_format_put_set(s->body, list, n));
 }
 
 /* { free, used, alive, excluded, generations } */
 static void save_entities(es_Shot *s) {
   lua_State *L = s->op.L;
-  es_try(L, es_cbor_put_head(s->body, ES_CBOR_MAP, 5));
-  es_try(L, es_format_put_word(s->body, "free"));
+  es_try_put(L, s->body, es_cbor_put_head(s->body, ES_CBOR_MAP, 5));
+  es_try_put(L, s->body, es_format_put_word(s->body, "free"));
   save_free(s);
-  es_try(L, es_format_put_word(s->body, "used"));
-  es_try(L, es_cbor_put_int(s->body, s->used));
-  es_try(L, es_format_put_word(s->body, "alive"));
+  es_try_put(L, s->body, es_format_put_word(s->body, "used"));
+  es_try_put(L, s->body, es_cbor_put_int(s->body, s->used));
+  es_try_put(L, s->body, es_format_put_word(s->body, "alive"));
   save_set(s, NULL);
-  es_try(L, es_format_put_word(s->body, "excluded"));
+  es_try_put(L, s->body, es_format_put_word(s->body, "excluded"));
   save_set(s, &s->op.w->excluded->has);
-  es_try(L, es_format_put_word(s->body, "generations"));
+  es_try_put(L, s->body, es_format_put_word(s->body, "generations"));
   save_generations(s);
 }
 
@@ -426,7 +429,7 @@ static void save_value(es_Shot *s, es_Buffer *out, int idx,
   s->sink.out = s->body;
   if (wrong == NULL) return;
   s->path->len = 0;
-  es_try(s->op.L, es_luadoc_path(s->column.walk, s->path));
+  es_try_put(s->op.L, s->path, es_luadoc_path(s->column.walk, s->path));
   es_error_at(s->op.L, s->op.fn, ES_CODE_NOT_SERIALIZABLE, s->path, what,
               wrong);
   lua_error(s->op.L);
@@ -434,7 +437,7 @@ static void save_value(es_Shot *s, es_Buffer *out, int idx,
 
 /* Handlers' and custom data: the table on top. [-1, +0] */
 static void save_data(es_Shot *s) {
-  es_try(s->op.L, es_format_put_word(s->body, "data"));
+  es_try_put(s->op.L, s->body, es_format_put_word(s->body, "data"));
   save_value(s, s->body, lua_gettop(s->op.L), "data");
   lua_pop(s->op.L, 1);
 }
@@ -443,12 +446,12 @@ static void save_data(es_Shot *s) {
 static void save_header(es_Shot *s) {
   lua_State *L = s->op.L;
   int meta = s->options->meta != 0;
-  es_try(L, es_cbor_put_head(s->header, ES_CBOR_MAP, meta ? 2 : 1));
+  es_try_put(L, s->header, es_cbor_put_head(s->header, ES_CBOR_MAP, meta ? 2 : 1));
   if (meta) {
-    es_try(L, es_format_put_word(s->header, "meta"));
+    es_try_put(L, s->header, es_format_put_word(s->header, "meta"));
     save_value(s, s->header, s->options->meta, "meta");
   }
-  es_try(L, es_format_put_word(s->header, "traits"));
+  es_try_put(L, s->header, es_format_put_word(s->header, "traits"));
   save_headers(s);
 }
 
@@ -457,22 +460,22 @@ static void save_body(es_Shot *s, es_Buffer *part, es_Buffer *targets) {
   lua_State *L = s->op.L;
   es_Buffer *body = s->body;
   uint32_t traits, relations;
-  es_try(L, es_cbor_put_head(body, ES_CBOR_MAP, 4));
+  es_try_put(L, body, es_cbor_put_head(body, ES_CBOR_MAP, 4));
   save_data(s);
   s->body = s->column.out = s->sink.out = part;
   part->len = 0;
   traits = save_entries(s, 0, targets);
-  es_try(L, es_format_put_word(body, "traits"));
-  es_try(L, es_cbor_put_head(body, ES_CBOR_ARRAY, traits));
+  es_try_put(L, body, es_format_put_word(body, "traits"));
+  es_try_put(L, body, es_cbor_put_head(body, ES_CBOR_ARRAY, traits));
   es_try(L, es_buffer_put(body, part->data, part->len));
   part->len = 0;
-  es_try(L, es_format_put_word(part, "entities"));
+  es_try_put(L, part, es_format_put_word(part, "entities"));
   save_entities(s);
   es_try(L, es_buffer_put(body, part->data, part->len));
   part->len = 0;
   relations = save_entries(s, 1, targets);
-  es_try(L, es_format_put_word(body, "relations"));
-  es_try(L, es_cbor_put_head(body, ES_CBOR_ARRAY, relations));
+  es_try_put(L, body, es_format_put_word(body, "relations"));
+  es_try_put(L, body, es_cbor_put_head(body, ES_CBOR_ARRAY, relations));
   es_try(L, es_buffer_put(body, part->data, part->len));
   s->body = body;
 }
@@ -533,8 +536,9 @@ static void check_referenced(const es_Shot *s) {
 static int ctx_exclude(lua_State *L) {
   es_Shot *s = lua_touserdata(L, lua_upvalueindex(2));
   es_Shot here;
-  if (!s->open)
-    return es_error(L, "exclude", "the save that this is for is over");
+  if (!s->open || s->settled)
+    return es_error(L, "exclude", "only a handler's save can exclude, while "
+                                  "it runs");
   here = *s;   /* shares the selection */
   here.op.L = L;
   here.op.fn = "exclude";
@@ -606,11 +610,12 @@ static int run(lua_State *L) {
   } else {
     es_handler_save_all(&s->op, s->ctx, s->options->data);
   }
+  s->settled = 1;
   check_referenced(s);
   check_registered(s);
   save_body(s, part, targets);
   save_header(s);
-  es_try(L, es_format_put_frame(out, s->header, s->body));
+  es_try_put(L, out, es_format_put_frame(out, s->header, s->body));
   return 0;
 }
 

@@ -27,32 +27,16 @@ static int read_option(const es_Op *op, const char *name, int type,
   return lua_gettop(op->L);
 }
 
-static void check_known(const es_Op *op) {
-  static const char *const known[] = {"format", "filter", "exclude", "meta",
-                                      "data", "dangling"};
-  lua_State *L = op->L;
-  lua_pushnil(L);
-  while (lua_next(L, 2)) {   /* key value */
-    size_t i;
-    int found = 0;
-    lua_pop(L, 1);
-    for (i = 0; i < 6; i++) found |= es_names_is(L, -1, known[i]);
-    if (!found) {
-      size_t len;
-      const char *name = luaL_tolstring(L, -1, &len);
-      es_error(L, op->fn, "unknown option %s", es_names_quote(L, name, len));
-    }
-  }
-}
-
 /* The options at 2. Leaves them on the stack. True for the table form. */
 static int read_options(const es_Op *op, es_ShotOptions *o) {
+  static const char *const known[] = {"format", "filter", "exclude", "meta",
+                                      "data", "dangling"};
   lua_State *L = op->L;
   int at, table = 0;
   memset(o, 0, sizeof *o);
   if (lua_isnil(L, 2)) return 0;
   if (!lua_istable(L, 2)) es_op_bad(op, 1, "options table", 2);
-  check_known(op);
+  es_names_check_options(L, op->fn, 2, known, 6);
   o->filter = read_option(op, "filter", LUA_TTABLE, LUA_TFUNCTION,
                           "list of terms or function");
   o->exclude = read_option(op, "exclude", LUA_TTABLE, LUA_TTABLE,

@@ -11,6 +11,7 @@ typedef struct es_Shot {
   es_Op op;
   const es_ShotOptions *options;
   unsigned char open;
+  unsigned char settled;  /* who is saved does not change any more */
   es_Buffer *header, *body;
   es_Buffer *slots;       /* uint32: the rows of the trait in hand */
   es_Buffer *rows;        /* uint32: keys of the values (pairs: rows) */

@@ -32,8 +32,14 @@ typedef enum es_Shared {
   ES_SHARED_COUNT
 } es_Shared;
 
+/* Guards that own something are in one list; see guard.c. */
+typedef struct es_GuardLink {
+  struct es_GuardLink *prev, *next;
+} es_GuardLink;
+
 typedef struct es_State {
   const void *shared[ES_SHARED_COUNT];  /* addresses, for comparing */
+  es_GuardLink guards;   /* the head */
   uint32_t next_trait;
   unsigned char world_used[ES_WORLD_MAX + 1];
   uint32_t world_base[ES_WORLD_MAX + 1];  /* see entity.h */

@@ -48,7 +48,7 @@ static void enter(es_Search *s, int idx) {
   }
   lua_pushvalue(L, idx);   /* tolstring would change the key itself */
   key = luaL_tolstring(L, -1, &len);
-  es_try(L, es_document_path_key(s->path, key, len));
+  es_try_put(L, s->path, es_document_path_key(s->path, key, len));
   lua_pop(L, 2);
 }
 
@@ -97,7 +97,7 @@ static void search_value(es_Search *s, uint32_t key) {
     if (es_entry_is_ref(s->entry, i)) continue;
     s->path->len = 0;
     if (f->name != NULL)
-      es_try(L, es_document_path_key(s->path, f->name, f->len));
+      es_try_put(L, s->path, es_document_path_key(s->path, f->name, f->len));
     es_store_push(s->op, s->entry->store, i, key);
     search(s, lua_gettop(L), 0);
     lua_pop(L, 1);

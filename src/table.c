@@ -221,18 +221,18 @@ static void pack_set(const es_Packer *p, int idx, const char *name) {
     if (numbers(p)[i] > ES_SLOT_MAX ||
         (i > 0 && numbers(p)[i] <= numbers(p)[i - 1]))
       malformed(p, name, "does not ascend");
-  es_try(p->L, es_format_put_set(p->body, numbers(p), n));
+  es_try_put(p->L, p->body, es_format_put_set(p->body, numbers(p), n));
 }
 
 static void pack_u32s(const es_Packer *p, int idx, const char *name) {
   uint32_t n;
   push_field(p, idx, name, LUA_TTABLE);
   n = read_numbers(p, name);
-  es_try(p->L, es_format_put_slots(p->body, numbers(p), n));
+  es_try_put(p->L, p->body, es_format_put_slots(p->body, numbers(p), n));
 }
 
 static void pack_word(const es_Packer *p, const char *word) {
-  es_try(p->L, es_format_put_word(p->body, word));
+  es_try_put(p->L, p->body, es_format_put_word(p->body, word));
 }
 
 static void pack_entities(const es_Packer *p, int body) {
@@ -241,11 +241,11 @@ static void pack_entities(const es_Packer *p, int body) {
   int at;
   push_field(p, body, "entities", LUA_TTABLE);
   at = lua_gettop(L);
-  es_try(L, es_cbor_put_head(p->body, ES_CBOR_MAP, 5));
+  es_try_put(L, p->body, es_cbor_put_head(p->body, ES_CBOR_MAP, 5));
   pack_word(p, "free");
   pack_u32s(p, at, "free");
   pack_word(p, "used");
-  es_try(L, es_cbor_put_int(p->body, read_integer(p, at, "used")));
+  es_try_put(L, p->body, es_cbor_put_int(p->body, read_integer(p, at, "used")));
   pack_word(p, "alive");
   pack_set(p, at, "alive");
   pack_word(p, "excluded");
@@ -253,7 +253,7 @@ static void pack_entities(const es_Packer *p, int body) {
   pack_word(p, "generations");
   push_field(p, at, "generations", LUA_TTABLE);
   n = read_numbers(p, "generations");
-  es_try(L, es_format_put_counts(p->body, numbers(p), n));
+  es_try_put(L, p->body, es_format_put_counts(p->body, numbers(p), n));
   lua_pop(L, 1);
 }
 
@@ -288,7 +288,7 @@ static void pack_column(es_Packer *p, uint32_t rows, int ref) {
     malformed(p, "columns", "are not lists of as many values as rows");
   if (ref) {
     n = read_numbers(p, "columns");
-    es_try(L, es_format_put_slots(p->body, numbers(p), n));
+    es_try_put(L, p->body, es_format_put_slots(p->body, numbers(p), n));
     return;
   }
   p->numbers->len = 0;
@@ -307,7 +307,7 @@ static void pack_columns(es_Packer *p, int trait, int fields,
   push_field(p, trait, "columns", LUA_TTABLE);
   columns = lua_gettop(L);
   n = (lua_Integer)lua_rawlen(L, columns);
-  es_try(L, es_cbor_put_head(p->body, ES_CBOR_ARRAY, (uint64_t)n));
+  es_try_put(L, p->body, es_cbor_put_head(p->body, ES_CBOR_ARRAY, (uint64_t)n));
   for (i = 1; i <= n; i++) {
     lua_rawgeti(L, columns, i);
     pack_column(p, rows, is_ref(p, fields, i));
@@ -325,7 +325,7 @@ static uint32_t pack_trait(es_Packer *p, int header, int relation) {
               "lacks a trait of the header");
   push_field(p, header, "fields", LUA_TTABLE);
   fields = lua_gettop(L);
-  es_try(L, es_cbor_put_head(p->body, ES_CBOR_ARRAY, relation ? 3 : 2));
+  es_try_put(L, p->body, es_cbor_put_head(p->body, ES_CBOR_ARRAY, relation ? 3 : 2));
   if (relation) {
     pack_u32s(p, trait, "sources");
     rows = (uint32_t)(p->numbers->len / sizeof rows);
@@ -345,7 +345,7 @@ static void put_string(const es_Packer *p, int header, const char *name) {
   const char *s;
   push_field(p, header, name, LUA_TSTRING);
   s = lua_tolstring(p->L, -1, &n);
-  es_try(p->L, es_cbor_put_string(p->header, s, n));
+  es_try_put(p->L, p->header, es_cbor_put_string(p->header, s, n));
   lua_pop(p->L, 1);
 }
 
@@ -354,7 +354,7 @@ static void pack_header_fields(es_Packer *p, int header) {
   push_field(p, header, "fields", LUA_TTABLE);
   if (lua_rawlen(L, -1) == 0) {
     lua_pop(L, 1);
-    es_try(L, es_cbor_put_head(p->header, ES_CBOR_ARRAY, 0));
+    es_try_put(L, p->header, es_cbor_put_head(p->header, ES_CBOR_ARRAY, 0));
     return;
   }
   pack_value(p, p->header, "fields");
@@ -364,19 +364,19 @@ static void pack_header_fields(es_Packer *p, int header) {
 static void pack_trait_header(es_Packer *p, int header, uint32_t rows) {
   lua_State *L = p->L;
   es_Buffer *b = p->header;
-  es_try(L, es_cbor_put_head(b, ES_CBOR_MAP, 5));
-  es_try(L, es_format_put_word(b, "kind"));
+  es_try_put(L, b, es_cbor_put_head(b, ES_CBOR_MAP, 5));
+  es_try_put(L, b, es_format_put_word(b, "kind"));
   put_string(p, header, "kind");
-  es_try(L, es_format_put_word(b, "name"));
+  es_try_put(L, b, es_format_put_word(b, "name"));
   put_string(p, header, "name");
-  es_try(L, es_format_put_word(b, "rows"));
+  es_try_put(L, b, es_format_put_word(b, "rows"));
   if (read_integer(p, header, "rows") != (lua_Integer)rows)
     malformed(p, "rows", "is not the number of rows");
-  es_try(L, es_cbor_put_int(b, rows));
-  es_try(L, es_format_put_word(b, "fields"));
+  es_try_put(L, b, es_cbor_put_int(b, rows));
+  es_try_put(L, b, es_format_put_word(b, "fields"));
   pack_header_fields(p, header);
-  es_try(L, es_format_put_word(b, "version"));
-  es_try(L, es_cbor_put_int(b, read_integer(p, header, "version")));
+  es_try_put(L, b, es_format_put_word(b, "version"));
+  es_try_put(L, b, es_cbor_put_int(b, read_integer(p, header, "version")));
 }
 
 static int is_relation(const es_Packer *p, int header) {
@@ -406,7 +406,7 @@ static void pack_part(es_Packer *p, int traits, int body, int relations,
   if (count != 0)
     malformed(p, relations ? "relations" : "traits",
               "are not those of the header");
-  es_try(L, es_cbor_put_head(p->body, ES_CBOR_ARRAY, (uint64_t)due));
+  es_try_put(L, p->body, es_cbor_put_head(p->body, ES_CBOR_ARRAY, (uint64_t)due));
   for (i = 1; i <= n; i++) {
     lua_rawgeti(L, traits, i);
     if (is_relation(p, part + 1) == relations) {
@@ -422,7 +422,7 @@ static void pack_part(es_Packer *p, int traits, int body, int relations,
 
 static void pack_body(es_Packer *p, int body, int traits, es_Buffer *rows) {
   lua_State *L = p->L;
-  es_try(L, es_cbor_put_head(p->body, ES_CBOR_MAP, 4));
+  es_try_put(L, p->body, es_cbor_put_head(p->body, ES_CBOR_MAP, 4));
   pack_word(p, "data");
   push_field(p, body, "data", LUA_TTABLE);
   pack_value(p, p->body, "data");
@@ -441,15 +441,15 @@ static void pack_header(es_Packer *p, int header, int traits,
   int meta;
   lua_pushliteral(L, "meta");
   meta = lua_rawget(L, header) != LUA_TNIL;
-  es_try(L, es_cbor_put_head(p->header, ES_CBOR_MAP, meta ? 2 : 1));
+  es_try_put(L, p->header, es_cbor_put_head(p->header, ES_CBOR_MAP, meta ? 2 : 1));
   if (meta) {
-    es_try(L, es_format_put_word(p->header, "meta"));
+    es_try_put(L, p->header, es_format_put_word(p->header, "meta"));
     pack_value(p, p->header, "meta");
   } else {
     lua_pop(L, 1);
   }
-  es_try(L, es_format_put_word(p->header, "traits"));
-  es_try(L, es_cbor_put_head(p->header, ES_CBOR_ARRAY, (uint64_t)n));
+  es_try_put(L, p->header, es_format_put_word(p->header, "traits"));
+  es_try_put(L, p->header, es_cbor_put_head(p->header, ES_CBOR_ARRAY, (uint64_t)n));
   for (i = 1; i <= n; i++) {
     lua_rawgeti(L, traits, i);
     pack_trait_header(p, lua_gettop(L),
@@ -506,7 +506,7 @@ void es_table_to_bytes(const es_Op *op, int idx) {
   memset(rows->data, 0, n);
   pack_body(&p, body, traits, rows);
   pack_header(&p, header, traits, rows);
-  es_try(L, es_format_put_frame(out, p.header, p.body));
+  es_try_put(L, out, es_format_put_frame(out, p.header, p.body));
   lua_pushlstring(L, out->data, out->len);
   lua_replace(L, top + 1);
   lua_settop(L, top + 1);

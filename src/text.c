@@ -91,7 +91,7 @@ int es_text_lua_encode(lua_State *L) {
     return 1;
   }
   path = es_guard_buffer(L);
-  es_try(L, es_luadoc_path(walk, path));
+  es_try_put(L, path, es_luadoc_path(walk, path));
   es_error_at(L, "encode", ES_CODE_NOT_SERIALIZABLE, path, "the value",
               wrong);
   return lua_error(L);

@@ -145,7 +145,8 @@ end
 --
 -- An entry is a trait, a relation or a table with `trait` or `relation` and any of
 --
--- * `refs` (SoA traits): list of the fields that hold an entity or nothing;
+-- * `refs` (SoA traits): list of the fields that hold an entity or nothing; their default is
+--   `ecs.null`;
 -- * `codec` (SoA and AoS traits): a table with the functions `toJSON(value, ctx)`, which returns
 --   something JSON-safe, and `fromJSON(json, ctx)`, which returns the value. `ctx.ref(entity)`
 --   gives the number to write for an entity, `ctx.entity(number)` the entity for a number.
@@ -154,7 +155,7 @@ end
 -- * `transient`: true: neither saved nor missed. "default": snapshots remember who has the trait,
 --   and loading adds it with its default value; documents leave it out;
 -- * for snapshots: `version` (integer from 1, the default), `migrate(value, fromVersion)` and
---   `formerly` (list of old names); see `loadSnapshot`.
+--   `formerly` (list of old names, each of one trait only); see `loadSnapshot`.
 --
 -- Source: SER-001 to SER-008, SER-030, SER-033; Tecs, save games (transient, versions).
 -- @function registerTraits
@@ -254,7 +255,8 @@ end
 -- @raise misuse
 
 --- Looks for all faults of a document, as `restoreWorld` into this world would; whether the world
--- is empty is not asked, and codecs are not run. Nothing is changed.
+-- is empty is not asked, except for keys that it has already, and codecs are not run. Nothing is
+-- changed.
 --
 -- Source: SER-070 to SER-079.
 -- @function checkSnapshot
@@ -321,10 +323,10 @@ end
 -- @tparam World world
 -- @tparam[opt] table options `format`: "binary" or "table" (plain Lua data, for inspection and
 -- tools). `filter`: only these entities: a list of terms as for `query`, which skips excluded
--- entities, or a function of the entity. `exclude`: list of traits whose carriers are left out.
--- `meta`: a JSON-safe table for `inspectSnapshot`. `data`: a table of custom data by string key.
--- `dangling`: what to do with a reference to an entity that is not in the snapshot: "error", or
--- "null": it becomes `ecs.null`, a pair is left out
+-- entities, or a function of the entity. `exclude`: list of traits and relations whose carriers and
+-- sources are left out. `meta`: a JSON-safe table for `inspectSnapshot`. `data`: a table of custom
+-- data by string key. `dangling`: what to do with a reference to an entity that is not in the
+-- snapshot: "error", or "null": it becomes `ecs.null`, a pair is left out
 -- @treturn string|table
 -- @raise SerializeError unregistered-trait, not-serializable, dangling-ref or codec-error; what a
 -- filter or handler raises; misuse
@@ -340,8 +342,8 @@ end
 -- its saved version is older than the registered one and the entry has `migrate`, that is called
 -- for each value and each step, with the form that was saved (refs as entities) and the version it
 -- has. It must return the next form. Without it fields are matched by name: new fields take their
--- default, numbers convert between integer and float; a field that is gone or of another type is an
--- error.
+-- default, numbers convert between integer and float where nothing is lost of an integer; a field
+-- that is gone or of another type is an error.
 --
 -- Source: Tecs, save games (load lifecycle, schema changes); GodotECS, snapshot API (`Load`).
 -- @function loadSnapshot
@@ -365,12 +367,14 @@ end
 -- @tparam string|table snapshot bytes or the table form
 -- @tparam[opt] table options `offset`: `{ Trait = { field = number } }`, added to the fields of the
 -- trait with that name. `keys`: what to do with an `ecs.Key` that the world has: "error", "drop"
--- (the new entity gets none) or "replace" (the old holder loses it). `patch`: function of the list
--- of new entities, called at the end
+-- (the new entity gets none) or "replace" (the old holder loses it, with onRemove as ever).
+-- `dangling`: "error" or "null", as for `saveSnapshot`; a snapshot has no such references. `patch`:
+-- function of the list of new entities, called at the end
 -- @treturn table list of the new entities
 -- @raise SerializeError as `loadSnapshot`; what observers and `patch` raise; misuse
 
---- A snapshot that is read once and added many times.
+--- A snapshot that is read once and added many times. What is taken from a world gets slots from 1
+-- on, so that a scene does not depend on where its entities were; handlers are not asked.
 --
 -- Source: GodotECS, snapshot API (`EntityScene`).
 -- @function scene
@@ -408,9 +412,10 @@ end
 -- @tparam World world
 -- @tparam table handler `name`: string, unique in the world, the key of its data. `save(world,
 -- ctx)`: returns JSON-safe data, or nil for none; `ctx.ref(entity)` gives the number to write for
--- an entity, `ctx.exclude(trait)` leaves the carriers of a trait out of the snapshot. `load(world,
--- value, ctx)`: gets the data, or nil, once the world is loaded; `ctx.entity(number)` gives the
--- entity. `finish(world, header)`: is called after all `load`. Each function may be missing
+-- an entity, `ctx.exclude(trait)` leaves the carriers of a trait or relation out of the snapshot.
+-- `load(world, value, ctx)`: gets the data, or nil, once the world is loaded; `ctx.entity(number)`
+-- gives the entity. `finish(world, header)`: is called after all `load`. Each function may be
+-- missing
 -- @raise misuse, also for a name that is taken
 
 return ecs

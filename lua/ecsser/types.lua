@@ -124,7 +124,7 @@
 ---@class ecsser.SnapshotOptions
 ---@field format? "binary"|"table"
 ---@field filter? (ecsser.Trait|ecsser.Term)[]|fun(entity: ecsser.Entity): boolean?
----@field exclude? ecsser.Trait[] their carriers are left out
+---@field exclude? (ecsser.Trait|ecsser.Relation)[] their carriers are left out
 ---@field meta? table JSON-safe, for inspectSnapshot
 ---@field data? table<string, ecsser.JSON> custom data
 ---@field dangling? "error"|"null"
@@ -135,6 +135,7 @@
 ---@class ecsser.AppendOptions
 ---@field offset? table<string, table<string, number>> { Trait = { field = number } }
 ---@field keys? "error"|"drop"|"replace"
+---@field dangling? "error"|"null"
 ---@field patch? fun(entities: ecsser.Entity[])
 
 ---@class ecsser.SnapshotTrait
@@ -160,7 +161,7 @@
 ---@field body table entities, traits, relations, data
 
 ---@class ecsser.HandlerSaveContext: ecsser.SaveContext
----@field exclude fun(trait: ecsser.Trait) leaves its carriers out of the snapshot
+---@field exclude fun(trait: ecsser.Trait|ecsser.Relation) leaves its carriers out of the snapshot
 
 ---@class ecsser.SnapshotHandler
 ---@field name string

@@ -45,7 +45,7 @@ end
 
 local function loud(n) return tracked(n, true) end
 
--- ---- subscribing -------------------------------------------------------------------------------
+-- ---- subscribing --------------------------------------------------------------------------------
 
 for _, event in ipairs { "onAdd", "onRemove", "onChange" } do
   scenario(event .. ", the first one", filled, function(s)
@@ -96,7 +96,7 @@ end, function(s)
   s.off()
 end)
 
--- ---- changes that are heard ----------------------------------------------------------------------
+-- ---- changes that are heard ---------------------------------------------------------------------
 
 local function undone(name, setup, act)
   local entry = scenario(name, setup, function(s)
@@ -204,11 +204,11 @@ for _, how in ipairs { { "observers", heard }, { "observers and tracked queries"
   end).complete = true
 end
 
--- An observer that makes many others take a place in the column before it fails: what is put back
--- afterwards may have lost its own.
+-- An observer that makes many others take a place in the column before it fails. The old value may
+-- have lost its own place by then; when there is no memory for a new one, the field stays empty.
 refused("set of a field to nil while many are added", function()
   local s = kit.filled(20)
-  s.T = s.ecs.trait { a = s.ecs.null }
+  s.T = s.ecs.trait { a = s.ecs.null, b = s.ecs.null }
   s.defs[#s.defs + 1] = { "T", s.T }
   for i = 6, 13 do
     s.w:add(s.handles[i], s.T { a = "a" .. i })
@@ -221,10 +221,13 @@ refused("set of a field to nil while many are added", function()
   end)
   return s
 end, function(s, w, e)
-  return kit.refused(w.set, w, e[13], s.T, "a", nil)
-end).tell = function(s) return s.w:get(s.handles[13], s.T, "a") end
+  return kit.refused(w.set, w, e[13], s.T, { a = s.ecs.null, b = "new" })
+end).tell = function(s)
+  local a, b = s.w:get(s.handles[13], s.T, "a", "b")
+  return tostring(a == nil or a == "a13") .. tostring(b)
+end
 
--- ---- callbacks that yield ---------------------------------------------------------------------------
+-- ---- callbacks that yield -----------------------------------------------------------------------
 
 local function yield() coroutine.yield() end
 
@@ -261,7 +264,7 @@ end, function(s)
   return kit.refused(s.w.spawn, s.w, s.Tag, s.T)
 end)
 
--- ---- finalizers that change the world ------------------------------------------------------------
+-- ---- finalizers that change the world -----------------------------------------------------------
 
 -- Makes garbage whose finalizer calls fn, and makes such garbage again.
 local function haunt(fn)
@@ -277,6 +280,7 @@ local function haunted(name, change, act, setup)
   local entry = scenario(name, function()
     local s = (setup or kit.filled)()
     s.left = 200
+    s.New = s.ecs.trait { x = 0 }
     haunt(function()
       s.left = s.left - 1
       if s.left > 0 then
@@ -304,19 +308,33 @@ local function new_trait(s, w)
   w:spawn(s.ecs.trait { x = 1 })
 end
 
-for _, change in ipairs { { "spawns", spawn }, { "destroys", destroy },
-  { "brings new traits", new_trait } } do
+local function reset(_, w) w:reset() end
+
+-- The acts use this trait, too, and it is new.
+local function same_trait(s, w)
+  w:spawn(s.New { x = 2 })
+end
+
+local function subscribe(s, w, e)
+  w:onQueryAdd(s.Pos, type)
+  w:onQueryRemove(s.Bag, type)
+  w:onAdd(s.Likes(e[1]), type)()
+end
+
+for _, change in ipairs { { "spawns", spawn }, { "destroys", destroy }, { "resets", reset },
+  { "brings new traits", new_trait }, { "brings the same trait", same_trait },
+  { "subscribes", subscribe } } do
   local name = "while a finalizer " .. change[1] .. ": "
   local fn = change[2]
 
   haunted(name .. "spawn", fn, function(s, w, e)
     for _ = 1, 3 do
-      w:spawn(s.Tag, s.Intent, s.Made, s.Likes(e[1]), s.Holds(e[2]), s.ecs.trait { x = 1 })
+      w:spawn(s.Tag, s.New, s.Intent, s.Made, s.Likes(e[1]), s.Holds(e[2]), s.ecs.trait { x = 1 })
     end
   end)
 
   haunted(name .. "add and set", fn, function(s, w, e)
-    w:add(e[1], s.Bag, s.Near(e[2]), s.Holds(e[2]), s.ecs.trait { z = 1 })
+    w:add(e[1], s.Bag, s.Near(e[2]), s.Holds(e[2]), s.New { x = 3 }, s.ecs.trait { z = 1 })
     w:set(e[1], s.Holds(e[2]), { grip = "new" })
     w:set(e[1], s.Bag, {})
   end)
@@ -324,8 +342,8 @@ for _, change in ipairs { { "spawns", spawn }, { "destroys", destroy },
   haunted(name .. "asking", fn, function(s, w, e)
     local Not = s.ecs.Not
     for _ = 1, 2 do
-      local _ = w:query(s.Pos), w:query(Not(s.Likes(e[2]))), w:entities(), w:slots(s.Bag)
-      _ = w:query(s.Likes(e[1])), w:targets(e[1], s.Likes), w:sources(e[1], s.Likes), w:traits()
+      type(w:query(s.Pos), w:query(Not(s.Likes(e[2]))), w:entities(), w:slots(s.Bag))
+      type(w:query(s.Likes(e[1])), w:targets(e[1], s.Likes), w:sources(e[1], s.Likes))
       for _, pos in w:each(s.Pos, s.ecs.Or(s.Tag, s.Likes(e[1]))) do
         assert(pos.x)
       end

@@ -11,7 +11,7 @@ local BASE = 14
 
 local kit = { check = c.check, core = c.core, anchors = c.anchors, open = c.open }
 
--- ---- a state to begin with --------------------------------------------------------------------
+-- ---- a state to begin with ----------------------------------------------------------------------
 
 --- The module, and one trait or relation of each sort. `defs` lists them in their order.
 function kit.define()
@@ -238,7 +238,7 @@ function kit.kept(s)
   return n
 end
 
--- ---- for acts ------------------------------------------------------------------------------------
+-- ---- for acts -----------------------------------------------------------------------------------
 
 -- Lua says "stack overflow" where there is no memory for a larger stack.
 local function is_memory_error(err)

@@ -10,7 +10,7 @@ local function scenario(name, setup, act)
   return entry
 end
 
--- ---- a world that can be saved -------------------------------------------------------------------
+-- ---- a world that can be saved ------------------------------------------------------------------
 
 -- Shared values with an entity inside, which only a codec can save.
 local function link_codec()
@@ -28,7 +28,7 @@ end
 local function entries(s)
   if not s.Link then
     s.Link = s.ecs.trait(function() return { text = "", n = 0 } end)
-    s.Goal = s.ecs.trait { who = s.ecs.null, whom = 0, since = 1.5 }
+    s.Goal = s.ecs.trait { who = s.ecs.null, whom = s.ecs.null, since = 1.5 }
     s.Path = s.ecs.trait { from = "a", to = "b" }
     s.defs[#s.defs + 1] = { "Link", s.Link }
     s.defs[#s.defs + 1] = { "Goal", s.Goal }
@@ -115,7 +115,7 @@ local function heard()
   return s
 end
 
--- ---- registration --------------------------------------------------------------------------------
+-- ---- registration -------------------------------------------------------------------------------
 
 local function unregistered()
   local s = kit.filled()
@@ -180,13 +180,16 @@ end, function(s)
   s.ecs.ignoreTraits(s.w, s.ignore)
 end)
 
-scenario("ignoreTraits is refused", registered, function(s)
-  local T = s.ecs.trait()
-  return kit.refused(s.ecs.ignoreTraits, s.w, { T, s.Pos }),
-    kit.refused(s.ecs.ignoreTraits, s.w, { T, 5 })
+scenario("ignoreTraits is refused", function()
+  local s = registered()
+  s.T = s.ecs.trait()
+  return s
+end, function(s)
+  return kit.refused(s.ecs.ignoreTraits, s.w, { s.T, s.Pos }),
+    kit.refused(s.ecs.ignoreTraits, s.w, { s.T, 5 })
 end)
 
--- ---- saving ----------------------------------------------------------------------------------------
+-- ---- saving -------------------------------------------------------------------------------------
 
 local function many() return full(30) end
 
@@ -252,7 +255,7 @@ for _, fault in ipairs {
   end).undo = true
 end
 
--- ---- restoring -----------------------------------------------------------------------------------------
+-- ---- restoring ----------------------------------------------------------------------------------
 
 local function restoring(name, setup, act)
   local entry = scenario(name, setup, function(s)
@@ -353,7 +356,7 @@ end, function(s)
   return kit.refused(s.ecs.restoreWorld, s.w, s.table)
 end)
 
--- ---- checking, text -------------------------------------------------------------------------------------
+-- ---- checking, text -----------------------------------------------------------------------------
 
 local function shown(ok, errors)
   local texts = {}

@@ -27,7 +27,7 @@ local function many_traits(s, n)
   return s
 end
 
--- ---- making ------------------------------------------------------------------------------------
+-- ---- making -------------------------------------------------------------------------------------
 
 scenario("the module is loaded", function()
   return { worlds = {}, handles = {} }
@@ -148,7 +148,7 @@ scenario("spawn is refused", filled, function(s)
     kit.refused(s.w.spawn, s.w, s.Likes("*"))
 end)
 
--- ---- add ------------------------------------------------------------------------------------------
+-- ---- add ----------------------------------------------------------------------------------------
 
 scenario("add of traits", filled, function(s)
   s.w:add(s.handles[5], s.Tag, s.Pos { x = 7 }, s.Label, s.Intent { note = { "deep", { 1 } } },
@@ -199,7 +199,7 @@ end, function(s)
   s.w:add(s.handles[3], table.unpack(s.many))
 end)
 
--- ---- remove, destroy, reset -------------------------------------------------------------------------
+-- ---- remove, destroy, reset ---------------------------------------------------------------------
 
 scenario("remove of traits and pairs", filled, function(s)
   local e = s.handles
@@ -253,7 +253,7 @@ end, function(s)
   s.w:reset()
 end)
 
--- ---- set --------------------------------------------------------------------------------------------
+-- ---- set ----------------------------------------------------------------------------------------
 
 scenario("set of empty fields", function()
   local s = kit.filled(40)
@@ -325,7 +325,7 @@ scenario("set is refused", filled, function(s)
     kit.refused(s.w.set, s.w, s.handles[5], s.Pos, "x", 2)
 end)
 
--- ---- asking -------------------------------------------------------------------------------------------
+-- ---- asking -------------------------------------------------------------------------------------
 
 scenario("query", filled, function(s)
   local ecs, w = s.ecs, s.w

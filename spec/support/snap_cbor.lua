@@ -58,6 +58,7 @@ local function head(major, value, size)
     size = unsigned(1 << 8) and 1 or unsigned(1 << 16) and 2 or unsigned(1 << 32) and 4 or 8
   end
   local info = ({ 24, 25, [4] = 26, [8] = 27 })[size]
+  if size < 8 then value = value & (1 << 8 * size) - 1 end
   return string.char(major << 5 | info) .. string.pack(FORMATS[size], value)
 end
 

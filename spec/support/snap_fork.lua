@@ -9,6 +9,9 @@ local xxh3 = require "spec.support.snap_xxh3"
 
 local fork = {}
 
+-- Worlds that are kept open, so that the next one gets another id.
+local open = {}
+
 local BEFORE <const>, AFTER <const> = 60, 40
 
 -- What the operations after the save gave: every handle, every byte.
@@ -46,11 +49,11 @@ end
 
 --- Runs all seeds from `first`, saves each half-way to `path`, and prints a line for each.
 function fork.live(first, n, path)
-  local kit, file, worlds = kits.new(), assert(io.open(path, "wb")), {}
+  local kit, file = kits.new(), assert(io.open(path, "wb"))
   for seed = first, first + n - 1 do
     local ok, line, world = xpcall(live, debug.traceback, kit, seed, file)
     if not ok then error("seed " .. seed .. ": " .. line, 0) end
-    worlds[#worlds + 1] = world   -- kept open, so that the next one gets another id
+    open[#open + 1] = world
     print(line)
   end
   file:close()
@@ -59,7 +62,7 @@ end
 --- Loads what `live` saved in worlds of another registration order, goes on, prints the same.
 function fork.loaded(first, n, path)
   local file <close> = assert(io.open(path, "rb"))
-  local all, at, worlds = file:read "a", 1, {}
+  local all, at = file:read "a", 1
   local kit = kits.new(random.new(first))
   for seed = first, first + n - 1 do
     local bytes, hash
@@ -67,9 +70,12 @@ function fork.loaded(first, n, path)
     local world = kit:world(random.new(seed))
     ecs.loadSnapshot(world, bytes)
     assert(ecs.saveSnapshot(world) == bytes and ecs.hashWorld(world) == hash, "another content")
-    worlds[#worlds + 1] = world
+    open[#open + 1] = world
     print(continue(kit, world, seed))
   end
 end
+
+--- How many worlds are open.
+function fork.count() return #open end
 
 return fork

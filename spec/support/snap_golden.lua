@@ -170,8 +170,14 @@ end)
 
 add("codec", function()
   return { C = { trait = ecs.trait(list), codec = {
-    toJSON = function(value, ctx) return { to = ctx.ref(value.to), list = value.list } end,
-    fromJSON = function(json, ctx) return { to = ctx.entity(json.to), list = json.list } end,
+    toJSON = function(value, ctx)
+      return { to = value.to and ctx.ref(value.to), list = value.list }
+    end,
+    fromJSON = function(json, ctx)
+      for key in pairs(json) do assert(key == "to" or key == "list", "another key") end
+      assert(math.type(json.to) == "integer" or json.to == nil)
+      return { to = json.to and ctx.entity(json.to), list = json.list }
+    end,
   } } }
 end, function(world, t)
   local a = world:spawn()
@@ -182,7 +188,10 @@ end)
 add("codec-numbers", function()   -- what codecs give makes a typed column as well
   return { C = { trait = ecs.trait { x = 0, y = 0 }, codec = {
     toJSON = function(value) return value.x * 100 + value.y end,
-    fromJSON = function(json) return { x = json // 100, y = json % 100 } end,
+    fromJSON = function(json)
+      assert(math.type(json) == "integer", "no integer")
+      return { x = json // 100, y = json % 100 }
+    end,
   } } }
 end, function(world, t)
   for i = 1, 3 do world:spawn(t.C { x = i, y = 2 * i }) end

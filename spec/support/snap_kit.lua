@@ -8,7 +8,8 @@ local values = require "spec.support.values"
 
 local kit = {}
 
--- A table from entities to numbers, saved as a list of [slot, number].
+-- A table from entities to numbers, saved as a list of [slot, number], ascending. It takes nothing
+-- else, so that each list that it takes is the one that it gives.
 local threat = {
   toJSON = function(value, ctx)
     local out = ecs.array {}
@@ -17,8 +18,12 @@ local threat = {
     return out
   end,
   fromJSON = function(json, ctx)
-    local out = {}
-    for _, pair in ipairs(json) do out[ctx.entity(pair[1])] = pair[2] end
+    local out, last = {}, 0
+    assert(type(json) == "table" and (#json > 0 or ser.isMarked(json)), "no list")
+    for _, pair in ipairs(json) do
+      assert(#pair == 2 and math.type(pair[1]) == "integer" and pair[1] > last, "no ascending list")
+      out[ctx.entity(pair[1])], last = pair[2], pair[1]
+    end
     return out
   end,
 }
