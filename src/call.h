@@ -9,10 +9,15 @@
 
 #include <lua.h>
 
+#include "state.h"
+
 /*
 ** Like lua_pcall without a handler. An attempt to yield becomes an error that
 ** says that 'what' ("observer") must not yield.
 */
 int es_call(lua_State *L, int nargs, int nresults, const char *what);
+
+/* Keeps the messages, so that raising one allocates nothing. */
+void es_call_open(lua_State *L, es_State *s);
 
 #endif

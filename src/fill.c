@@ -99,7 +99,7 @@ static void put_row(const es_Filling *x, uint32_t row, int first) {
   for (i = 0; i < x->store->trait->nfields; i++) {
     push_column(x, i);
     lua_pushvalue(L, first + (int)i);
-    lua_rawseti(L, -2, x->keys[row]);
+    es_store_put_top(L, -2, x->keys[row]);
     lua_pop(L, 1);
   }
 }
@@ -213,7 +213,7 @@ static void fill_field(const es_Filling *x, uint32_t field,
     if (!es_trait_accepts(L, f->type, lua_gettop(L)) &&
         !(es_entry_is_ref(x->match->entry, field) && es_is_null(L, -1)))
       fail_field(x, f);
-    lua_rawseti(L, column, x->keys[i]);
+    es_store_put_top(L, column, x->keys[i]);
   }
   lua_pop(L, 1);
 }
@@ -231,7 +231,7 @@ static void fill_default(const es_Filling *x, uint32_t field) {
     if (!lua_isnil(L, -1) || x->store->trait->fields[field].type !=
                                  ES_FIELD_NULLABLE)
       es_store_check(x->f->op, x->store, field, lua_gettop(L));
-    lua_rawseti(L, column, x->keys[i]);
+    es_store_put_top(L, column, x->keys[i]);
   }
   lua_pop(L, 1);
 }

@@ -4,15 +4,20 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "error.h"
+
 /*
-** The payload follows, aligned for anything. All guards that own something
-** are in the state's list: a guard that a finalizer makes while the Lua state
-** closes is never finalized itself, so that the state frees it.
+** The userdata holds a pointer to this block; the payload follows, aligned for
+** anything. All blocks are in the state's list: when memory is too short to
+** run a finalizer, or a guard is made while the Lua state closes, the state
+** frees what is left.
 */
 typedef union es_Guard {
   struct {
-    es_GuardFree release;   /* NULL: it owns nothing any more */
     es_GuardLink link;
+    es_GuardFree release;
+    es_Alloc alloc;
+    size_t size;
   } h;
   max_align_t align;
 } es_Guard;
@@ -27,28 +32,42 @@ static void link_guard(es_State *s, es_Guard *g) {
 
 static void release(es_Guard *g) {
   es_GuardLink *l = &g->h.link;
-  if (g->h.release == NULL) return;
   g->h.release(g + 1);
-  g->h.release = NULL;
   l->prev->next = l->next;
   if (l->next != NULL) l->next->prev = l->prev;
+  es_alloc_free(&g->h.alloc, g, g->h.size, 1);
 }
 
+/* A link is the first field of its block. */
 void es_guard_release_all(es_State *s) {
   while (s->guards.next != NULL)
-    release((es_Guard *)(void *)((char *)s->guards.next -
-                                 offsetof(es_Guard, h.link)));
+    release((es_Guard *)(void *)s->guards.next);
 }
 
-/* The metatable comes when the payload is in order. */
+static es_Guard *new_block(lua_State *L, size_t size) {
+  es_Alloc alloc = es_state_alloc(L);
+  es_Guard *g = es_alloc_array(&alloc, NULL, 0, size, 1);
+  if (g == NULL) {
+    lua_gc(L, LUA_GCCOLLECT, 0);
+    g = es_alloc_array(&alloc, NULL, 0, size, 1);
+  }
+  if (g == NULL) es_error_memory(L);
+  memset(g, 0, size);
+  g->h.alloc = alloc;
+  g->h.size = size;
+  return g;
+}
+
+/* The userdata comes first, owning nothing. */
 void *es_guard_new(lua_State *L, size_t size, es_GuardFree free_payload) {
-  es_Guard *g = lua_newuserdatauv(L, sizeof *g + size, 0);
-  memset(g, 0, sizeof *g + size);
-  g->h.release = free_payload;
-  link_guard(es_state(L), g);
+  es_Guard **owner = lua_newuserdatauv(L, sizeof *owner, 0);
+  *owner = NULL;
   es_state_push(L, ES_SHARED_GUARD);
   lua_setmetatable(L, -2);
-  return g + 1;
+  *owner = new_block(L, sizeof(es_Guard) + size);
+  (*owner)->h.release = free_payload;
+  link_guard(es_state(L), *owner);
+  return *owner + 1;
 }
 
 static void free_buffer(void *payload) { es_buffer_free(payload); }
@@ -68,7 +87,9 @@ es_Document *es_guard_document(lua_State *L) {
 }
 
 void es_guard_release(lua_State *L, int idx) {
-  release(lua_touserdata(L, idx));
+  es_Guard **owner = lua_touserdata(L, idx);
+  if (*owner != NULL) release(*owner);
+  *owner = NULL;
 }
 
 /* The state is the last of ours to go. */

@@ -7,6 +7,7 @@
 #include <lua.h>
 
 #include "append.h"
+#include "call.h"
 #include "error.h"
 #include "guard.h"
 #include "handler.h"
@@ -150,6 +151,7 @@ static void open_array(lua_State *L, es_State *s) {
 static int open_module(lua_State *L) {
   es_State *s = es_state(L);
   es_guard_open(L, s);
+  es_call_open(L, s);
   es_error_open(L, s);
   es_trait_open(L, s);
   es_term_open(L, s);

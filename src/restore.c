@@ -273,7 +273,7 @@ static void write_fields(const es_Restore *r, const es_Entry *e,
   }
   for (i = 0; i < t->nfields; i++) {
     push_field(r, e, i, node);
-    lua_rawseti(r->op.L, column + (int)i, key);
+    es_store_put_top(r->op.L, column + (int)i, key);
     if (i + 1 < t->nfields) node = es_document_next(d, node) + 1;
   }
 }

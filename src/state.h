@@ -27,6 +27,7 @@ typedef enum es_Shared {
   ES_SHARED_GUARD,
   ES_SHARED_DEAD,
   ES_SHARED_SCENE,
+  ES_SHARED_MESSAGES,   /* what es_call may raise */
   ES_SHARED_EXCLUDED,   /* built-in traits */
   ES_SHARED_KEY,
   ES_SHARED_COUNT

@@ -164,8 +164,21 @@ void es_store_put(const es_Op *op, const es_Store *s, uint32_t field,
                   uint32_t key, int idx) {
   es_store_push_column(op, s, field);
   lua_pushvalue(op->L, idx);
-  lua_rawseti(op->L, -2, key);
+  es_store_put_top(op->L, -2, key);
   lua_pop(op->L, 1);
+}
+
+/* A nil is written over a value only: elsewhere it could need memory. */
+void es_store_put_top(lua_State *L, int column, uint32_t key) {
+  column = lua_absindex(L, column);
+  if (lua_isnil(L, -1)) {
+    if (lua_rawgeti(L, column, key) == LUA_TNIL) {
+      lua_pop(L, 2);
+      return;
+    }
+    lua_pop(L, 1);
+  }
+  lua_rawseti(L, column, key);
 }
 
 /* ecs.Key's index: string -> slot. [-0, +0] */
@@ -226,12 +239,9 @@ void es_store_erase(const es_Op *op, const es_Store *s, uint32_t key) {
   }
   for (i = 0; i < s->trait->nfields; i++) {
     es_store_push_column(op, s, i);
-    /* setting an absent key to nil could allocate */
-    if (lua_rawgeti(op->L, -1, key) != LUA_TNIL) {
-      lua_pushnil(op->L);
-      lua_rawseti(op->L, -3, key);
-    }
-    lua_pop(op->L, 2);
+    lua_pushnil(op->L);
+    es_store_put_top(op->L, -2, key);
+    lua_pop(op->L, 1);
   }
 }
 

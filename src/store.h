@@ -78,6 +78,9 @@ void es_store_push_value(const struct es_Op *op, const es_Store *s,
 void es_store_put(const struct es_Op *op, const es_Store *s, uint32_t field,
                   uint32_t key, int idx);
 
+/* Pops a value into a column; nil allocates nothing. [-1, +0] */
+void es_store_put_top(lua_State *L, int column, uint32_t key);
+
 /* Stores all fields from stack index 'first' on. [-0, +0] */
 void es_store_put_all(const struct es_Op *op, const es_Store *s, uint32_t key,
                       int first);
