@@ -241,11 +241,17 @@ static int tell_added(const es_Changes *all, es_Entity entity) {
   return status;
 }
 
-/* The replaced pair comes back, unless something else took its place. */
+/*
+** The replaced pair comes back, unless something else took its place. It does
+** so before its successor goes: then the row that it had is the next one
+** free, and its columns have room for all its values.
+*/
 static void bring_back(const es_Op *op, const es_Change *c, uint32_t slot) {
   es_Pairs *p = &c->store->pairs;
-  if (!es_entity_is_alive(&op->w->entities, c->old) ||
-      es_pairs_first(p, slot) != 0)
+  uint32_t row = es_pairs_first(p, slot);
+  if (!es_entity_is_alive(&op->w->entities, c->old)) return;
+  if (row != 0 && (p->rows[row].target != target_slot(c) ||
+                   es_pairs_next(p, row) != 0))
     return;
   es_store_put_all(op, c->store, es_pairs_peek(p, 0), c->saved);
   es_pairs_add(p, slot, es_entity_slot(c->old));
@@ -271,9 +277,9 @@ static void undo(const es_Changes *all, es_Entity entity, int spawned) {
     if (!c->fresh) continue;
     es_tell(op, c->store, ES_ON_REMOVE, entity, c->target, errors);
     if (!es_entity_is_alive(entities, entity)) break;
+    if (c->old != 0) bring_back(op, c, slot);
     if (c->target == 0 || es_entity_is_alive(entities, c->target))
       es_drop(op, c->store, slot, target_slot(c));
-    if (c->old != 0) bring_back(op, c, slot);
   }
   es_query_touch(op->w, slot);
   es_query_flush(op, errors);

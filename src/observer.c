@@ -114,13 +114,27 @@ static int call_box(const es_Op *op, const es_Occasion *what) {
   return LUA_OK;
 }
 
-/* Appends the error on top to the list, as far as memory allows. */
-static int append_error(lua_State *L) {   /* list error */
+/* So many errors have their place before they happen. */
+enum { ERRORS_ROOM = 4 };
+
+void es_observer_new_errors(lua_State *L) {
+  lua_createtable(L, ERRORS_ROOM, 0);
+}
+
+/* Runs protected: 1 the list, 2 the error. */
+static int append_error(lua_State *L) {
   lua_rawseti(L, 1, (lua_Integer)lua_rawlen(L, 1) + 1);
   return 0;
 }
 
+/* Appends the error on top to the list; later ones if memory allows. */
 static void keep_error(lua_State *L, int errors) {
+  lua_Integer n = lua_istable(L, errors) ? (lua_Integer)lua_rawlen(L, errors)
+                                         : ERRORS_ROOM;
+  if (n < ERRORS_ROOM) {
+    lua_rawseti(L, errors, n + 1);
+    return;
+  }
   if (lua_istable(L, errors)) {
     lua_pushcfunction(L, append_error);
     lua_insert(L, -2);

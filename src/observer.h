@@ -37,6 +37,12 @@ int es_observer_none(const es_Op *op, int anchor);
 int es_observer_call(const es_Op *op, int anchor, const es_Occasion *what,
                      int errors);
 
+/*
+** Pushes an empty list for 'errors'. The first ones are kept in it even when
+** memory is full. [-0, +1]
+*/
+void es_observer_new_errors(lua_State *L);
+
 /* 'errors' of es_observer_call: stop at the first one. */
 #define ES_STOP 0
 

@@ -62,7 +62,7 @@ void es_query_track(const es_Op *op, es_Query *q);
 /* Stops tracking queries that have no observer any more. */
 void es_query_prune(const es_Op *op);
 
-/* Marks a slot as touched. */
+/* Marks a slot as touched; the world entity matches no query. */
 void es_query_touch(es_World *w, uint32_t slot);
 
 /*

@@ -110,7 +110,7 @@ void es_query_prune(const es_Op *op) {
 }
 
 void es_query_touch(es_World *w, uint32_t slot) {
-  if (w->ntracked == 0 || w->dirty[slot] != CLEAN) return;
+  if (slot == 0 || w->ntracked == 0 || w->dirty[slot] != CLEAN) return;
   w->dirty[slot] = LAST;
   if (w->dirty_first == LAST) w->dirty_first = slot;
   else w->dirty[w->dirty_last] = slot;

@@ -81,7 +81,7 @@ static void remove_all(const es_Op *op, es_Buffer *b, es_Entity entity) {
   size_t i, n;
   const es_Removal *list = removals(b, &n);
   int errors;
-  lua_newtable(op->L);
+  es_observer_new_errors(op->L);
   errors = lua_gettop(op->L);
   for (i = 0; i < n; i++)
     if (es_tell(op, list[i].store, ES_ON_REMOVE, entity, list[i].target,
@@ -193,7 +193,7 @@ int es_method_destroy(lua_State *L) {
     return es_error(L, "destroy", "the world entity cannot be destroyed");
   if (es_bitset_test(&op.w->dying, slot)) return 0;
   list = es_guard_buffer(L);
-  lua_newtable(L);
+  es_observer_new_errors(L);
   errors = lua_gettop(L);
   es_try(L, doom_all(op.w, list, slot));
   if (!destroy_list(&op, list, errors)) {
@@ -274,7 +274,7 @@ int es_method_reset(lua_State *L) {
   if (op.w->busy > 0)
     return es_error(L, "reset", "a world cannot be reset inside a callback");
   list = es_guard_buffer(L);
-  lua_newtable(L);
+  es_observer_new_errors(L);
   errors = lua_gettop(L);
   fresh = push_fresh_columns(&op);
   empty_world(&op, list, errors);

@@ -493,7 +493,7 @@ void es_restore_document(const es_Op *op, const es_Document *doc, int text) {
   es_Restore *r;
   int at = lua_gettop(L) + 1, errors, status;
   r = prepare(op, doc, text);
-  lua_newtable(L);
+  es_observer_new_errors(L);
   errors = lua_gettop(L);
   es_try(L, reserve(r));
   lua_pushvalue(L, lua_upvalueindex(1));

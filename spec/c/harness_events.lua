@@ -195,7 +195,7 @@ for _, how in ipairs { { "observers", heard }, { "observers and tracked queries"
     w:remove(e[1], s.Pos, s.Tag, s.Likes("*"), s.Near(e[5]), s.Key)
   end).complete = true
 
-  undone("destroy with " .. how[1], setup, function(s, w, e)
+  undone("destroy with " .. how[1], setup, function(_, w, e)
     w:destroy(e[1])
   end).complete = true
 
@@ -252,7 +252,7 @@ refused("an observer yields in a coroutine", function()
   local s = kit.filled()
   s.w:onRemove(s.Tag, yield)
   return s
-end, function(s, w, e)
+end, function(_, w, e)
   return kit.refused(coroutine.wrap(function() w:destroy(e[1]) end))
 end)
 

@@ -200,7 +200,7 @@ scenario("saveJSON, 30 entities", many, function(s) return s.ecs.saveJSON(s.w) e
 
 scenario("saveWorld is refused", function()
   local s = full()
-  s.w:set(s.handles[3], s.Bag, { a = { b = { print } } })
+  s.w:set(s.handles[3], s.Bag, { a = { b = { [("long key "):rep(8)] = { long = { print } } } } })
   return s
 end, function(s)
   return kit.refused(s.ecs.saveWorld, s.w), kit.refused(s.ecs.saveJSON, s.w)
@@ -341,9 +341,14 @@ scenario("restoreWorld is refused", function()
   local s = fresh()
   s.table.entities[2].traits.Pos.x = "text"
   s.table.entities[3].tags[1] = "Nobody"
+  s.Long = s.ecs.trait { ["a_field_whose_name_is_long_" .. ("x"):rep(80)] = 1 }
+  s.ecs.registerTraits(s.w, { ["A long name " .. ("y"):rep(40)] = s.Long })
+  s.long = s.text:gsub('"traits":{', '"traits":{"A long name ' .. ("y"):rep(40) ..
+    '":{"a_field_whose_name_is_long_' .. ("x"):rep(80) .. '":"no"},', 1)
   return s
 end, function(s)
   return kit.refused(s.ecs.restoreWorld, s.w, s.table),
+    kit.refused(s.ecs.restoreJSON, s.w, s.long),
     kit.refused(s.ecs.restoreJSON, s.w, s.text:sub(1, -10)),
     kit.refused(s.ecs.restoreJSON, s.w, s.text:gsub('"Pos"', '"P"'))
 end)
@@ -392,7 +397,7 @@ end)
 
 local function value()
   local s = kit.empty()
-  s.value = { 1, 2.5, "text", true, s.ecs.null, { a = { b = { c = {} } }, ["key with blanks"] = -0.0 },
+  s.value = { 1, 2.5, "text", true, s.ecs.null, { a = { b = { c = {} } }, ["a key"] = -0.0 },
     s.ecs.array {}, ("long text "):rep(20), {} }
   for i = 1, 20 do
     s.value[9]["key" .. i] = { i, tostring(i) }
@@ -406,7 +411,7 @@ scenario("decode", value, function(s) return s.ecs.decode(s.text) end)
 
 scenario("encode is refused", function()
   local s = value()
-  s.value[9].key7[1] = { print }
+  s.value[9].key7[1] = { [("long key "):rep(8)] = { quite_long_key = { print } } }
   return s
 end, function(s)
   return kit.refused(s.ecs.encode, s.value)
