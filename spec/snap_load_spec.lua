@@ -5,6 +5,7 @@ local ecs = require "ecsser"
 local bytes = require "spec.support.snap_bytes"
 local cbor = require "spec.support.snap_cbor"
 local kits = require "spec.support.snap_kit"
+local memory = require "spec.support.snap_memory"
 local random = require "spec.support.random"
 local ser = require "spec.support.ser"
 local util = require "spec.support.world_util"
@@ -237,14 +238,6 @@ describe("many relations in many slots", function()
 end)
 
 describe("P10 cycles", function()
-  local function rss()
-    local file = io.open "/proc/self/status"
-    if not file then return 0 end
-    local text = file:read "a"
-    file:close()
-    return tonumber(text:match "VmRSS:%s*(%d+)") or 0
-  end
-
   local function registrySize()
     local n = 0
     for _ in pairs(debug.getregistry()) do n = n + 1 end
@@ -280,12 +273,12 @@ describe("P10 cycles", function()
     end
     for i = 1, 60 do cycle(i) end
     util.collectAll()
-    local before, memory, registry = collectgarbage "count", rss(), registrySize()
+    local before, rss, registry = collectgarbage "count", memory.now(), registrySize()
     for i = 1, 300 do cycle(i) end
     util.collectAll()
     local grown = collectgarbage "count" - before
     assert(grown < 64, ("%.1f KiB more Lua memory"):format(grown))
-    assert(rss() - memory < 8 * 1024, (rss() - memory) .. " KiB more memory")
+    assert(memory.now() - rss < 8 * 1024, (memory.now() - rss) .. " KiB more memory")
     assert.equal(registry, registrySize())
     util.checkInvariants(world, kit:lists())
   end)

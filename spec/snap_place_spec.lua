@@ -379,6 +379,10 @@ describe("loadSnapshot", function()
   end)
 
   it("takes a world with all slots in use", function()
+    if (tonumber(os.getenv "ECSSER_ROUNDS") or 100) < 50 then
+      pending "few rounds are asked for, and this takes 16 million entities"
+      return
+    end
     local world <close> = ecs.createWorld()
     local n, last = 0, nil
     assert.is_false(pcall(function()

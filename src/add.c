@@ -16,6 +16,7 @@ typedef struct es_Change {
   es_Entity target;    /* pairs; else 0 */
   int value;           /* stack index of the given value, 0: none */
   int first;           /* stack index of the evaluated fields */
+  uint32_t written;    /* the key that its values were written under */
   uint32_t ahead;      /* changes before it that take a row of its relation */
   unsigned char fresh; /* it will be, or was, added */
   es_Entity old;       /* the pair of an exclusive relation that it replaces */
@@ -181,15 +182,28 @@ static es_Status reserve(const es_Changes *all, uint32_t slot) {
   return status;
 }
 
+/* Takes back what write_values wrote for a state that is no more. */
+static void erase_values(const es_Changes *all) {
+  int i;
+  for (i = 0; i < all->n; i++) {
+    const es_Change *c = &all->list[i];
+    if (!c->fresh || c->written == ES_NO_SLOT) continue;
+    if (c->target != 0 ? !es_pairs_in_use(&c->store->pairs, c->written)
+                       : !es_bitset_test(&c->store->has, c->written))
+      es_store_erase(all->op, c->store, c->written);
+  }
+}
+
 /* Values first: what may fail happens before anyone has the trait. */
 static void write_values(const es_Changes *all, uint32_t slot) {
   int i;
   for (i = 0; i < all->n; i++) {
-    const es_Change *c = &all->list[i];
-    uint32_t key = slot;
+    es_Change *c = &all->list[i];
+    c->written = slot;
     if (!c->fresh) continue;
-    if (c->target != 0) key = es_pairs_peek(&c->store->pairs, c->ahead);
-    es_store_put_all(all->op, c->store, key, c->first);
+    if (c->target != 0)
+      c->written = es_pairs_peek(&c->store->pairs, c->ahead);
+    es_store_put_all(all->op, c->store, c->written, c->first);
   }
 }
 
@@ -228,6 +242,7 @@ static void commit(const es_Changes *all, uint32_t slot) {
     if (all->list[i].old != 0)
       es_drop(all->op, all->list[i].store, slot,
               es_entity_slot(all->list[i].old));
+  all->op->w->changes++;
   es_query_touch(all->op->w, slot);
 }
 
@@ -289,7 +304,41 @@ static void undo(const es_Changes *all, es_Entity entity, int spawned) {
 static es_Entity spawn_slot(es_World *w) {
   uint32_t slot = es_entity_spawn(&w->entities);
   w->lives++;
+  w->changes++;
   return es_entity_handle(&w->entities, slot);
+}
+
+/* How often finalizers may get in the way before the call gives up. */
+enum { TRIES = 100 };
+
+/*
+** Checks everything, makes room and writes the values, so that nothing can
+** fail any more. All of this may run finalizers, and these may change the
+** world: then it begins again. Returns the slot.
+*/
+static uint32_t prepare(es_Changes *all, uint32_t slot) {
+  const es_Op *op = all->op;
+  es_World *w = op->w;
+  int tries, top = lua_gettop(op->L), spawned = slot == ES_NO_SLOT;
+  uint64_t before;
+  for (tries = 0; tries < TRIES; tries++) {
+    before = w->changes;
+    lua_settop(op->L, top);
+    recheck(all);
+    settle(all, spawned ? ES_NO_SLOT : slot, 1);
+    if (spawned) {
+      es_try(op->L, es_world_reserve_slots(w, 1));
+      slot = es_entity_peek(&w->entities);
+    }
+    es_try(op->L, reserve(all, slot));
+    check_keys(all, slot);
+    write_values(all, slot);
+    save_replaced(all, slot);
+    if (w->changes == before) return slot;
+    erase_values(all);
+  }
+  es_error(op->L, op->fn, "finalizers keep changing the world");
+  return ES_NO_SLOT;
 }
 
 /* All that add and spawn do once the arguments are read. */
@@ -303,16 +352,7 @@ static es_Entity apply(es_Changes *all) {
   evaluate(all);
   check_keys(all, slot);
   tell_replaced(all, slot);
-  recheck(all);
-  settle(all, slot, 1);
-  if (spawned) {
-    es_try(op->L, es_world_reserve_slots(w, 1));
-    slot = es_entity_peek(&w->entities);
-  }
-  es_try(op->L, reserve(all, slot));
-  check_keys(all, slot);
-  write_values(all, slot);
-  save_replaced(all, slot);
+  slot = prepare(all, slot);
   if (spawned) entity = spawn_slot(w);
   commit(all, slot);
   if (tell_added(all, entity) != LUA_OK) {
@@ -366,14 +406,20 @@ int es_method_add(lua_State *L) {
 int es_add_stored(const es_Op *op, es_Store *s, uint32_t slot,
                   uint32_t target, int first) {
   int status;
-  uint32_t key = target ? es_pairs_peek(&s->pairs, 0) : slot;
   const es_Entities *entities = &op->w->entities;
-  es_store_put_all(op, s, key, first);
+  uint64_t before;
+  do {   /* until no finalizer has changed the world meanwhile */
+    before = op->w->changes;
+    es_try(op->L, es_store_reserve(s, &op->w->alloc, entities->cap, 1));
+    es_store_put_all(op, s, target ? es_pairs_peek(&s->pairs, 0) : slot,
+                     first);
+  } while (op->w->changes != before);
   if (target != 0) {
     es_pairs_add(&s->pairs, slot, target);
     s->version++;
   }
   es_store_set(s, slot);
+  op->w->changes++;
   es_query_touch(op->w, slot);
   status = es_tell(op, s, ES_ON_ADD, es_entity_handle(entities, slot),
                    target ? es_entity_handle(entities, target) : 0, ES_STOP);

@@ -403,12 +403,11 @@ static int run(lua_State *L) {
   a->fill.columns = 2;
   luaL_checkstack(L, 3 * LUA_MINSTACK, a->op.fn);
   a->ctx = es_fill_open(&a->fill);
-  a->op.w->readonly++;   /* codecs and factories change nothing */
-  fill(a);
-  a->op.w->readonly--;
+  fill(a);         /* the world is read-only until everything is linked */
   es_fill_close(a->ctx);
   tell_taken(a);
   link_all(a);
+  a->op.w->readonly--;
   tell(a);
   push_list(a);
   if (a->patch != 0) call_patch(a);
@@ -499,7 +498,6 @@ static void prepare(es_Append *a) {
   es_try(L, es_buffer_reserve(a->keys, a->image->slots.len + 4));
   a->fill.matches = &a->matches;
   a->fill.entities = a->entities;
-  es_try(L, reserve(a));
 }
 
 void es_append_image(const es_Op *op, const es_Image *image, int options) {
@@ -523,8 +521,10 @@ void es_append_image(const es_Op *op, const es_Image *image, int options) {
   a->offset = lua_isnil(L, -2) ? 0 : 4;
   a->patch = lua_isnil(L, -1) ? 0 : 5;
   lua_pushvalue(L, taken);
+  es_try(L, reserve(a));   /* last: from here on no finalizer can interfere */
   spawn(a);
   choose_keys(a);
+  op->w->readonly++;
   op->w->loading++;
   status = lua_pcall(L, 6, 1, 0);
   op->w->loading--;

@@ -27,6 +27,7 @@ static void drop_pair(const es_Op *op, es_Store *s, uint32_t row) {
   es_store_erase(op, s, row);
   es_pairs_remove(&s->pairs, row);
   s->version++;
+  op->w->changes++;
   if (es_pairs_first(&s->pairs, source) == 0) es_store_clear(s, source);
   es_query_touch(op->w, source);
 }
@@ -38,6 +39,7 @@ void es_drop(const es_Op *op, es_Store *s, uint32_t slot, uint32_t target) {
     return;
   }
   if (!es_bitset_test(&s->has, slot)) return;
+  op->w->changes++;
   es_store_erase(op, s, slot);
   es_store_clear(s, slot);
   es_query_touch(op->w, slot);
@@ -143,6 +145,7 @@ void es_drop_entities(const es_Op *op, const es_Entity *list, size_t n,
     es_query_touch(w, slot);
   }
   w->lives++;
+  w->changes++;
   es_query_flush(op, errors);
   for (i = 0; i < n; i++) {   /* those that were dead before have no mark */
     uint32_t slot = es_entity_slot(list[i]);

@@ -312,15 +312,14 @@ static int run(lua_State *L) {
   l->columns = l->fill.columns = 4;
   luaL_checkstack(L, 3 * LUA_MINSTACK, l->op.fn);
   l->ctx = es_fill_open(&l->fill);
-  w->readonly++;
   build(l);
-  w->readonly--;
   es_load_push_header(L, l->image);
   es_try(L, es_content_reserve(w, l->content));
   w->least = l->content->entities.cap > w->entities.cap
                  ? l->content->entities.cap : w->entities.cap;
   es_content_swap(&l->op, l->content, 4);
   l->swapped = 1;
+  w->readonly--;   /* handlers and observers may change the new content */
   status = settle(l, l->replayed);
   if (status != LUA_OK) lua_error(L);
   return 1;
@@ -344,7 +343,6 @@ static void prepare(es_Load *l) {
 static int protect(es_Load *l) {
   lua_State *L = l->op.L;
   es_World *w = l->op.w;
-  uint32_t readonly = w->readonly;
   int status, columns = lua_gettop(L);
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_pushcclosure(L, run, 1);
@@ -357,7 +355,6 @@ static int protect(es_Load *l) {
   status = lua_pcall(L, 4, 1, 0);
   w->loading--;
   w->busy--;
-  w->readonly = readonly;
   if (l->ctx != NULL) es_fill_close(l->ctx);
   return status;
 }
@@ -367,9 +364,12 @@ static void load(es_Load *l) {
   es_Op op = l->op;   /* run changes the load's own */
   lua_State *L = op.L;
   int columns, status;
+  uint32_t readonly = op.w->readonly;
   prepare(l);
   columns = lua_gettop(L);
+  op.w->readonly++;   /* from here until the exchange */
   status = protect(l);
+  op.w->readonly = readonly;
   if (status != LUA_OK && l->swapped) {
     es_content_swap(&op, l->content, columns);
     es_content_empty_others(&op, l->content);

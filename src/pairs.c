@@ -129,6 +129,13 @@ static uint32_t take_row(es_Pairs *p) {
   return row;
 }
 
+int es_pairs_in_use(const es_Pairs *p, uint32_t row) {
+  const es_PairRow *r;
+  if (row == 0 || row >= p->nrows) return 0;
+  r = &p->rows[row];
+  return es_pairs_find(p, r->source, r->target) == row;
+}
+
 uint32_t es_pairs_peek(const es_Pairs *p, uint32_t k) {
   uint32_t row = p->freerow;
   for (; row != 0 && k > 0; k--) row = p->rows[row].next;

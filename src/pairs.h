@@ -46,6 +46,9 @@ es_Status es_pairs_reserve(es_Pairs *p, uint32_t slots, uint32_t more);
 /* The row of the pair, or 0. */
 uint32_t es_pairs_find(const es_Pairs *p, uint32_t source, uint32_t target);
 
+/* True if the row holds a pair. */
+int es_pairs_in_use(const es_Pairs *p, uint32_t row);
+
 /* The row that the k-th next es_pairs_add takes, from 0. */
 uint32_t es_pairs_peek(const es_Pairs *p, uint32_t k);
 

@@ -246,8 +246,6 @@ static void apply_step(es_Restore *r, const es_Step *step, uint32_t slot) {
   if (exclusive && es_pairs_first(&s->pairs, slot) != 0)
     es_drop(&r->op, s, slot,
             s->pairs.rows[es_pairs_first(&s->pairs, slot)].target);
-  if (w->observed)   /* observers may have used up the room */
-    es_try(L, es_store_reserve(s, &w->alloc, w->entities.cap, 1));
   check_status(r, es_add_stored(&r->op, s, slot, target, top + 1));
   lua_settop(L, top);
 }
@@ -389,11 +387,14 @@ static int run(lua_State *L) {
   lua_pushvalue(L, 3);
   lua_pushcclosure(L, ctx_entity, 2);
   lua_setfield(L, r->ctx, "entity");
+  /* where no observer is, nobody has a reason to change the world */
+  if (!r->op.w->observed) r->op.w->readonly++;
   push_columns(r);
   spawn_entities(r);
   apply_steps(r, r->plan.world, 1);
   apply_steps(r, r->plan.traits, 0);
   apply_steps(r, r->plan.pairs, 0);
+  if (!r->op.w->observed) r->op.w->readonly--;
   for (i = 0; i < r->plan.entities && r->op.w->observed; i++)
     check_alive(r, i);
   lua_createtable(L, 0, 1);
@@ -492,6 +493,7 @@ void es_restore_document(const es_Op *op, const es_Document *doc, int text) {
   es_World *w = op->w;
   es_Restore *r;
   int at = lua_gettop(L) + 1, errors, status;
+  uint32_t readonly = w->readonly;
   r = prepare(op, doc, text);
   es_observer_new_errors(L);
   errors = lua_gettop(L);
@@ -504,6 +506,7 @@ void es_restore_document(const es_Op *op, const es_Document *doc, int text) {
   r->open = 1;
   w->restoring = 1;
   status = lua_pcall(L, 3, 1, 0);
+  w->readonly = readonly;
   if (status != LUA_OK) undo(r, op, errors);
   w->restoring = 0;
   r->open = 0;

@@ -40,6 +40,7 @@ typedef struct es_World {
   es_Store *key;            /* the store of ecs.Key, or NULL */
   es_Bitset dying;          /* being destroyed; see destroy.h */
   uint64_t lives;           /* counts spawns and deaths */
+  uint64_t changes;         /* counts changes of who has what */
   unsigned char observed;   /* an observer was ever added */
   struct es_Query **tracked;   /* queries with observers */
   uint32_t ntracked, trackedcap;
