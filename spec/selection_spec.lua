@@ -275,9 +275,9 @@ describe("references to what is not saved", function()
 
   it("cannot be declared for a field that cannot hold null", function()
     for _, default in ipairs { 0, 0.5, "", true } do
-      local T = ecs.trait { to = default }
+      local Typed = ecs.trait { to = default }
       ser.raises("registerTraits", "invalid-registration", { "Num", "null" }, ecs.registerTraits,
-        ecs.createWorld(), { Num = { trait = T, refs = { "to" } } })
+        ecs.createWorld(), { Num = { trait = Typed, refs = { "to" } } })
     end
   end)
 end)

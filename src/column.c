@@ -116,11 +116,16 @@ const char *es_column_write(es_ColumnWriter *w, int column,
   const uint64_t *bits = (const uint64_t *)(const void *)w->scratch->data;
   w->common = (int)common;
   switch (common) {
-    case ALL_INTEGERS: es_try_put(L, w->out, put_integers(w->out, bits, n)); break;
-    case ALL_FLOATS:
-      es_try_put(L, w->out, es_format_put_array(w->out, ES_CBOR_FLOAT64, bits, n));
+    case ALL_INTEGERS:
+      es_try_put(L, w->out, put_integers(w->out, bits, n));
       break;
-    case ALL_BOOLEANS: es_try_put(L, w->out, put_booleans(w->out, bits, n)); break;
+    case ALL_FLOATS:
+      es_try_put(L, w->out,
+                 es_format_put_array(w->out, ES_CBOR_FLOAT64, bits, n));
+      break;
+    case ALL_BOOLEANS:
+      es_try_put(L, w->out, put_booleans(w->out, bits, n));
+      break;
     default: return put_values(w, column, keys, n, at);
   }
   return NULL;

@@ -127,7 +127,8 @@ static int check_slots(es_Read *read, es_Buffer *seen, size_t at) {
   }
   for (slot = 0; slot < image->known; slot++) {
     uint32_t generation = es_image_generation(image, slot);
-    int alive = es_read_bit(&image->alive, slot), is_free = es_read_bit(seen, slot);
+    int alive = es_read_bit(&image->alive, slot),
+        is_free = es_read_bit(seen, slot);
     check(read, generation <= ES_RETIRED, "a generation out of range");
     if (generation > top) top = generation;
     check(read, slot > 0 || generation == 0, "a wrong generation of slot 0");

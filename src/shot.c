@@ -10,30 +10,6 @@
 #include "names.h"
 #include "shot_private.h"
 
-static int is_selected(const es_Shot *s, uint32_t slot) {
-  return (slot >> 6) < s->words &&
-         ((s->selected[slot >> 6] >> (slot & 63)) & 1);
-}
-
-static uint32_t *numbers(const es_Buffer *b) {
-  return (uint32_t *)(void *)b->data;
-}
-
-static uint32_t length(const es_Buffer *b) {
-  return (uint32_t)(b->len / sizeof(uint32_t));
-}
-
-/* Room for 'n' more numbers; where they go. */
-static uint32_t *number_room(const es_Shot *s, es_Buffer *b, size_t n) {
-  es_try(s->op.L, es_buffer_reserve(b, n * sizeof(uint32_t) + 1));
-  return (uint32_t *)(void *)(b->data + b->len);
-}
-
-static void put_number(const es_Shot *s, es_Buffer *b, uint32_t n) {
-  *number_room(s, b, 1) = n;
-  b->len += sizeof n;
-}
-
 /* Pushes a SerializeError about a value, or about an entity. [-0, +1] */
 static void push_error(const es_Shot *s, const char *code, uint32_t slot,
                        const char *reason) {
@@ -64,27 +40,11 @@ static void fail(const es_Shot *s, const char *code, uint32_t slot,
   lua_error(s->op.L);
 }
 
-/* The number that a slot has in the snapshot. */
-static uint32_t saved_slot(const es_Shot *s, uint32_t slot) {
-  return s->map != NULL ? s->map[slot] : slot;
-}
-
-/* The numbers of saved slots, in place of a list of slots. */
-static const uint32_t *saved_slots(es_Shot *s, const uint32_t *slots,
-                                   uint32_t n) {
-  uint32_t i, *list;
-  if (s->map == NULL) return slots;
-  s->renumbered->len = 0;
-  list = number_room(s, s->renumbered, n);
-  for (i = 0; i < n; i++) list[i] = s->map[slots[i]];
-  return list;
-}
-
 /* The slot that a reference is saved as, or ES_NO_SLOT. */
 static uint32_t ref_slot(const es_Shot *s, es_Entity e) {
   uint32_t slot = es_entity_slot(e);
   if (slot == 0 || !es_entity_is_alive(&s->op.w->entities, e) ||
-      !is_selected(s, slot))
+      !es_shot_is_selected(s, slot))
     return ES_NO_SLOT;
   return slot;
 }
@@ -108,7 +68,8 @@ static void save_refs(es_Shot *s, int column) {
     lua_pop(L, 1);
     put_number(s, s->column.scratch, saved_slot(s, slot));
   }
-  es_try_put(L, s->body, es_format_put_slots(s->body, numbers(s->column.scratch), n));
+  es_try_put(L, s->body,
+             es_format_put_slots(s->body, numbers(s->column.scratch), n));
 }
 
 /* What a script may have written into a column past the checks. */
@@ -140,7 +101,8 @@ static void save_column(es_Shot *s, int column, const uint32_t *keys) {
 static void save_fields(es_Shot *s, const es_Entry *e) {
   const es_Trait *t = e->store->trait;
   uint32_t i;
-  es_try_put(s->op.L, s->body, es_cbor_put_head(s->body, ES_CBOR_ARRAY, t->nfields));
+  es_try_put(s->op.L, s->body,
+             es_cbor_put_head(s->body, ES_CBOR_ARRAY, t->nfields));
   for (i = 0; i < t->nfields; i++) {
     int column;
     s->field = &t->fields[i];
@@ -224,7 +186,7 @@ static void list_pairs(es_Shot *s, const es_Store *store, es_Buffer *targets) {
     for (row = es_pairs_first(p, numbers(s->slots)[i]); row != 0;
          row = es_pairs_next(p, row)) {
       uint32_t target = p->rows[row].target;
-      if (!is_selected(s, target)) {
+      if (!es_shot_is_selected(s, target)) {
         if (s->options->null_dangling) continue;
         fail(s, ES_CODE_DANGLING, p->rows[row].source,
              "points at an entity that is not saved");
@@ -269,7 +231,8 @@ static es_Status put_trait_header(es_Buffer *b, const es_Entry *e,
   es_Status status = es_cbor_put_head(b, ES_CBOR_MAP, 5);
   if (status == ES_OK) status = es_format_put_word(b, "kind");
   if (status == ES_OK)
-    status = es_format_put_word(b, es_format_kinds[saved_kind(e->store->trait)]);
+    status =
+        es_format_put_word(b, es_format_kinds[saved_kind(e->store->trait)]);
   if (status == ES_OK) status = es_format_put_word(b, "name");
   if (status == ES_OK) status = es_cbor_put_string(b, e->name, e->len);
   if (status == ES_OK) status = es_format_put_word(b, "rows");
@@ -354,72 +317,6 @@ static void save_headers(const es_Shot *s) {
   }
 }
 
-/* Generations since the world began; what is not saved has died. */
-static void save_generations(es_Shot *s) {
-  const es_Entities *x = &s->op.w->entities;
-  uint32_t slot, *list;
-  s->rows->len = 0;
-  list = number_room(s, s->rows, x->known);
-  if (s->map != NULL) {   /* nothing was ever destroyed */
-    memset(list, 0, s->used * sizeof *list);
-    es_try_put(s->op.L, s->body, es_format_put_counts(s->body, list, s->used));
-    return;
-  }
-  for (slot = 0; slot < x->known; slot++) {
-    uint32_t gen = x->generation[slot];
-    if (es_bitset_test(&x->alive, slot) && !is_selected(s, slot)) gen++;
-    list[slot] = gen >= ES_RETIRED ? ES_RETIRED : gen - x->base;
-  }
-  es_try_put(s->op.L, s->body, es_format_put_counts(s->body, list, x->known));
-}
-
-/* The slots to reuse, the next one last; what is not saved comes last. */
-static void save_free(es_Shot *s) {
-  const es_Entities *x = &s->op.w->entities;
-  uint32_t slot, i;
-  s->rows->len = 0;
-  for (slot = s->map != NULL ? 0 : x->used; slot-- > 1;)
-    if (es_bitset_test(&x->alive, slot) && !is_selected(s, slot) &&
-        x->generation[slot] < ES_GENERATION_MAX)
-      put_number(s, s->rows, slot);
-  for (i = 0; i < x->nfree && s->map == NULL; i++) put_number(s, s->rows, x->free[i]);
-  es_try_put(s->op.L, s->body,
-         es_format_put_slots(s->body, numbers(s->rows), length(s->rows)));
-}
-
-/* The set of saved slots (without 0) that 'all' admits; NULL: all. */
-static void save_set(es_Shot *s, const es_Bitset *all) {
-  uint32_t k, n = 0, *slots;
-  const uint32_t *list;
-  s->slots->len = 0;
-  slots = number_room(s, s->slots, (size_t)s->words * 64);
-  for (k = 0; k < s->words; k++) {
-    uint64_t word = s->selected[k];
-    if (all != NULL) word &= es_bitset_word(all, k);
-    if (k == 0) word &= ~(uint64_t)1;
-    for (; word != 0; word &= word - 1)
-      slots[n++] = k * 64 + es_bits_lowest(word);
-  }
-  list = saved_slots(s, slots, n);
-  es_try_put(s->op.L, s->body, es_format_put_set(s->body, list, n));
-}
-
-/* { free, used, alive, excluded, generations } */
-static void save_entities(es_Shot *s) {
-  lua_State *L = s->op.L;
-  es_try_put(L, s->body, es_cbor_put_head(s->body, ES_CBOR_MAP, 5));
-  es_try_put(L, s->body, es_format_put_word(s->body, "free"));
-  save_free(s);
-  es_try_put(L, s->body, es_format_put_word(s->body, "used"));
-  es_try_put(L, s->body, es_cbor_put_int(s->body, s->used));
-  es_try_put(L, s->body, es_format_put_word(s->body, "alive"));
-  save_set(s, NULL);
-  es_try_put(L, s->body, es_format_put_word(s->body, "excluded"));
-  save_set(s, &s->op.w->excluded->has);
-  es_try_put(L, s->body, es_format_put_word(s->body, "generations"));
-  save_generations(s);
-}
-
 /* Any value at 'idx' into the buffer. */
 static void save_value(es_Shot *s, es_Buffer *out, int idx,
                        const char *what) {
@@ -470,7 +367,7 @@ static void save_body(es_Shot *s, es_Buffer *part, es_Buffer *targets) {
   es_try(L, es_buffer_put(body, part->data, part->len));
   part->len = 0;
   es_try_put(L, part, es_format_put_word(part, "entities"));
-  save_entities(s);
+  es_shot_save_entities(s);
   es_try(L, es_buffer_put(body, part->data, part->len));
   part->len = 0;
   relations = save_entries(s, 1, targets);
@@ -567,7 +464,7 @@ static void renumber(es_Shot *s) {
   s->map = lua_newuserdatauv(s->op.L, known * sizeof *s->map, 0);
   s->used = 0;
   for (slot = 0; slot < known; slot++)
-    s->map[slot] = is_selected(s, slot) ? s->used++ : 0;
+    s->map[slot] = es_shot_is_selected(s, slot) ? s->used++ : 0;
 }
 
 static void make_buffers(es_Shot *s) {

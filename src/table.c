@@ -198,7 +198,8 @@ static uint32_t read_numbers(const es_Packer *p, const char *what) {
     uint32_t u;
     lua_rawgeti(L, -1, i);
     v = lua_tointegerx(L, -1, &integer);
-    if (lua_type(L, -1) != LUA_TNUMBER || !integer || v < 0 || v > (lua_Integer)UINT32_MAX)
+    if (lua_type(L, -1) != LUA_TNUMBER || !integer || v < 0 ||
+        v > (lua_Integer)UINT32_MAX)
       malformed(p, what, "has an element that is no slot or count");
     u = (uint32_t)v;
     lua_pop(L, 1);
@@ -325,7 +326,8 @@ static uint32_t pack_trait(es_Packer *p, int header, int relation) {
               "lacks a trait of the header");
   push_field(p, header, "fields", LUA_TTABLE);
   fields = lua_gettop(L);
-  es_try_put(L, p->body, es_cbor_put_head(p->body, ES_CBOR_ARRAY, relation ? 3 : 2));
+  es_try_put(L, p->body,
+             es_cbor_put_head(p->body, ES_CBOR_ARRAY, relation ? 3 : 2));
   if (relation) {
     pack_u32s(p, trait, "sources");
     rows = (uint32_t)(p->numbers->len / sizeof rows);
@@ -406,7 +408,8 @@ static void pack_part(es_Packer *p, int traits, int body, int relations,
   if (count != 0)
     malformed(p, relations ? "relations" : "traits",
               "are not those of the header");
-  es_try_put(L, p->body, es_cbor_put_head(p->body, ES_CBOR_ARRAY, (uint64_t)due));
+  es_try_put(L, p->body,
+             es_cbor_put_head(p->body, ES_CBOR_ARRAY, (uint64_t)due));
   for (i = 1; i <= n; i++) {
     lua_rawgeti(L, traits, i);
     if (is_relation(p, part + 1) == relations) {

@@ -65,6 +65,70 @@ function kit.filled(n)
   return s
 end
 
+-- ---- a world that can be saved -------------------------------------------------------------------
+
+-- Shared values with an entity inside, which only a codec can save.
+local function link_codec()
+  return {
+    toJSON = function(value, ctx)
+      return { to = ctx.ref(value.to), text = value.text .. "!", list = { 1, { value.n } } }
+    end,
+    fromJSON = function(json, ctx)
+      return { to = ctx.entity(json.to), text = json.text:sub(1, -2), n = json.list[2][1] }
+    end,
+  }
+end
+
+-- The entries of all traits of kit.define, and of some more: a codec, refs, a codec of fields.
+function kit.entries(s)
+  if not s.Link then
+    s.Link = s.ecs.trait(function() return { text = "", n = 0 } end)
+    s.Goal = s.ecs.trait { who = s.ecs.null, whom = s.ecs.null, since = 1.5 }
+    s.Path = s.ecs.trait { from = "a", to = "b" }
+    s.defs[#s.defs + 1] = { "Link", s.Link }
+    s.defs[#s.defs + 1] = { "Goal", s.Goal }
+    s.defs[#s.defs + 1] = { "Path", s.Path }
+    s.link = link_codec()
+    s.path = {
+      toJSON = function(value) return value.from .. "->" .. value.to end,
+      fromJSON = function(json)
+        local from, to = json:match "^(.*)->(.*)$"
+        return { from = from, to = to }
+      end,
+    }
+  end
+  return {
+    Tag = s.Tag, Mark = { trait = s.Mark }, Pos = s.Pos, Label = s.Label, Intent = s.Intent,
+    Bag = s.Bag, Made = s.Made, Near = s.Near, Likes = { relation = s.Likes }, Owns = s.Owns,
+    ChildOf = s.ChildOf, Holds = s.Holds, Key = s.Key,
+    Link = { trait = s.Link, codec = s.link }, Goal = { trait = s.Goal, refs = { "who", "whom" } },
+    Path = { trait = s.Path, codec = s.path },
+  }
+end
+
+function kit.registered(n)
+  local s = kit.filled(n)
+  s.ecs.registerTraits(s.w, kit.entries(s))
+  s.saved = true
+  return s
+end
+
+-- A world with something of everything, ready to be saved.
+function kit.full(n)
+  local s = kit.registered(n)
+  local w, e = s.w, s.handles
+  w:add(e[3], s.Link { to = e[1], text = "link", n = 2 ^ 53 }, s.Path { from = "x" })
+  w:add(e[1], s.Goal { who = e[2], whom = e[5] }, s.Path)
+  w:add(e[4], s.Goal { whom = e[4] })
+  w:add(s.Goal { whom = e[1] }, s.Tag, s.Link { to = e[2], text = "", n = -0.0 })
+  w:spawn(s.IsExcluded, s.Pos)
+  for i = 6, n or 5 do
+    w:add(e[i], s.Pos { x = i }, s.Label { text = ("text "):rep(i % 7) }, s.Likes(e[i - 1]),
+      s.Key("key" .. i), s.Near(e[1]))
+  end
+  return s
+end
+
 -- ---- everything a script can learn --------------------------------------------------------------
 
 local function slot(handle) return handle & 0xFFFFFF end

@@ -12,67 +12,7 @@ end
 
 -- ---- a world that can be saved ------------------------------------------------------------------
 
--- Shared values with an entity inside, which only a codec can save.
-local function link_codec()
-  return {
-    toJSON = function(value, ctx)
-      return { to = ctx.ref(value.to), text = value.text .. "!", list = { 1, { value.n } } }
-    end,
-    fromJSON = function(json, ctx)
-      return { to = ctx.entity(json.to), text = json.text:sub(1, -2), n = json.list[2][1] }
-    end,
-  }
-end
-
--- The entries of all traits of kit.define, and of some more: a codec, refs, a codec of fields.
-local function entries(s)
-  if not s.Link then
-    s.Link = s.ecs.trait(function() return { text = "", n = 0 } end)
-    s.Goal = s.ecs.trait { who = s.ecs.null, whom = s.ecs.null, since = 1.5 }
-    s.Path = s.ecs.trait { from = "a", to = "b" }
-    s.defs[#s.defs + 1] = { "Link", s.Link }
-    s.defs[#s.defs + 1] = { "Goal", s.Goal }
-    s.defs[#s.defs + 1] = { "Path", s.Path }
-    s.link = link_codec()
-    s.path = {
-      toJSON = function(value) return value.from .. "->" .. value.to end,
-      fromJSON = function(json)
-        local from, to = json:match "^(.*)->(.*)$"
-        return { from = from, to = to }
-      end,
-    }
-  end
-  return {
-    Tag = s.Tag, Mark = { trait = s.Mark }, Pos = s.Pos, Label = s.Label, Intent = s.Intent,
-    Bag = s.Bag, Made = s.Made, Near = s.Near, Likes = { relation = s.Likes }, Owns = s.Owns,
-    ChildOf = s.ChildOf, Holds = s.Holds, Key = s.Key,
-    Link = { trait = s.Link, codec = s.link }, Goal = { trait = s.Goal, refs = { "who", "whom" } },
-    Path = { trait = s.Path, codec = s.path },
-  }
-end
-
-local function registered(n)
-  local s = kit.filled(n)
-  s.ecs.registerTraits(s.w, entries(s))
-  s.saved = true
-  return s
-end
-
--- A world with something of everything, ready to be saved.
-local function full(n)
-  local s = registered(n)
-  local w, e = s.w, s.handles
-  w:add(e[3], s.Link { to = e[1], text = "link", n = 2 ^ 53 }, s.Path { from = "x" })
-  w:add(e[1], s.Goal { who = e[2], whom = e[5] }, s.Path)
-  w:add(e[4], s.Goal { whom = e[4] })
-  w:add(s.Goal { whom = e[1] }, s.Tag, s.Link { to = e[2], text = "", n = -0.0 })
-  w:spawn(s.IsExcluded, s.Pos)
-  for i = 6, n or 5 do
-    w:add(e[i], s.Pos { x = i }, s.Label { text = ("text "):rep(i % 7) }, s.Likes(e[i - 1]),
-      s.Key("key" .. i), s.Near(e[1]))
-  end
-  return s
-end
+local entries, registered, full = kit.entries, kit.registered, kit.full
 
 -- The saved text (and table) of such a world, and a fresh world to restore it into.
 local function fresh(n)
@@ -191,12 +131,12 @@ end)
 
 -- ---- saving -------------------------------------------------------------------------------------
 
-local function many() return full(30) end
+local function many() return full(12) end
 
 scenario("saveWorld", full, function(s) return s.ecs.saveWorld(s.w) end)
-scenario("saveWorld, 30 entities", many, function(s) return s.ecs.saveWorld(s.w) end)
+scenario("saveWorld, 12 entities", many, function(s) return s.ecs.saveWorld(s.w) end)
 scenario("saveJSON", full, function(s) return s.ecs.saveJSON(s.w) end)
-scenario("saveJSON, 30 entities", many, function(s) return s.ecs.saveJSON(s.w) end)
+scenario("saveJSON, 12 entities", many, function(s) return s.ecs.saveJSON(s.w) end)
 
 scenario("saveWorld is refused", function()
   local s = full()
@@ -272,7 +212,7 @@ local function restore_text(s) return s.ecs.restoreJSON(s.w, s.text) end
 restoring("restoreWorld", fresh, restore_table)
 restoring("restoreJSON", fresh, restore_text)
 restoring("restoreWorld, 30 entities", function() return fresh(30) end, restore_table)
-restoring("restoreJSON, 130 entities", function() return fresh(130) end, restore_text)
+restoring("restoreJSON, 70 entities", function() return fresh(70) end, restore_text)
 restoring("restoreWorld into a world that was used", used, restore_table)
 restoring("restoreJSON into a world that was used", used, restore_text)
 restoring("restoreWorld that is heard", heard, restore_table)
