@@ -256,7 +256,8 @@ static void save_entry(es_Shot *s, const es_Entry *e) {
     s->rows->len = 0;
     es_try(L, es_buffer_put(s->rows, s->slots->data, s->slots->len));
   }
-  if (without_values(e)) es_try_put(L, s->body, es_cbor_put_head(s->body, ES_CBOR_ARRAY, 0));
+  if (without_values(e))
+    es_try_put(L, s->body, es_cbor_put_head(s->body, ES_CBOR_ARRAY, 0));
   else if (e->codec) save_encoded(s, e);
   else save_fields(s, e);
   s->entry = NULL;
@@ -307,7 +308,8 @@ static void save_headers(const es_Shot *s) {
   const es_Registry *r = &s->op.w->registry;
   uint32_t i, count = 0;
   for (i = 0; i < r->n; i++) count += s->counts[i] > 0;
-  es_try_put(s->op.L, s->header, es_cbor_put_head(s->header, ES_CBOR_ARRAY, count));
+  es_try_put(s->op.L, s->header,
+             es_cbor_put_head(s->header, ES_CBOR_ARRAY, count));
   for (i = 0; i < r->n; i++) {
     uint32_t at = r->sorted[i];
     const es_Entry *e = &r->entries[at];
@@ -343,7 +345,8 @@ static void save_data(es_Shot *s) {
 static void save_header(es_Shot *s) {
   lua_State *L = s->op.L;
   int meta = s->options->meta != 0;
-  es_try_put(L, s->header, es_cbor_put_head(s->header, ES_CBOR_MAP, meta ? 2 : 1));
+  es_try_put(L, s->header,
+             es_cbor_put_head(s->header, ES_CBOR_MAP, meta ? 2 : 1));
   if (meta) {
     es_try_put(L, s->header, es_format_put_word(s->header, "meta"));
     save_value(s, s->header, s->options->meta, "meta");

@@ -444,7 +444,8 @@ static void pack_header(es_Packer *p, int header, int traits,
   int meta;
   lua_pushliteral(L, "meta");
   meta = lua_rawget(L, header) != LUA_TNIL;
-  es_try_put(L, p->header, es_cbor_put_head(p->header, ES_CBOR_MAP, meta ? 2 : 1));
+  es_try_put(L, p->header,
+             es_cbor_put_head(p->header, ES_CBOR_MAP, meta ? 2 : 1));
   if (meta) {
     es_try_put(L, p->header, es_format_put_word(p->header, "meta"));
     pack_value(p, p->header, "meta");
@@ -452,7 +453,8 @@ static void pack_header(es_Packer *p, int header, int traits,
     lua_pop(L, 1);
   }
   es_try_put(L, p->header, es_format_put_word(p->header, "traits"));
-  es_try_put(L, p->header, es_cbor_put_head(p->header, ES_CBOR_ARRAY, (uint64_t)n));
+  es_try_put(L, p->header,
+             es_cbor_put_head(p->header, ES_CBOR_ARRAY, (uint64_t)n));
   for (i = 1; i <= n; i++) {
     lua_rawgeti(L, traits, i);
     pack_trait_header(p, lua_gettop(L),

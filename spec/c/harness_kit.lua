@@ -65,7 +65,7 @@ function kit.filled(n)
   return s
 end
 
--- ---- a world that can be saved -------------------------------------------------------------------
+-- ---- a world that can be saved ------------------------------------------------------------------
 
 -- Shared values with an entity inside, which only a codec can save.
 local function link_codec()
@@ -222,13 +222,19 @@ local function tell_queries(s, w, out, exact)
   out("queries", all(s.Pos, Not(s.Intent)), all(Or(s.Tag, s.Mark)), all(), all(Not(s.Likes("*"))))
 end
 
+-- The columns that the state holds: whether they are the ones in use, and agree with get.
 local function tell_columns(s, w, out)
   for _, column in ipairs(s.columns) do
     local T, field, held = column[1], column[2], column[3]
     if not pcall(next, held) or getmetatable(held) ~= nil then
       out("column", field, "dead")
     else
-      out("column", field, rawequal(held, w:column(T, field)), #held)
+      local agree = rawequal(held, w:column(T, field))
+      for _, e in ipairs(w:query(T)) do
+        local value = field and w:get(e, T, field) or not field and w:get(e, T)
+        agree = agree and held[slot(e)] == value
+      end
+      out("column", field, agree)
     end
   end
 end
