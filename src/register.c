@@ -360,7 +360,7 @@ static void clear_anchors(const es_Op *op, const es_Entry *e) {
   int i;
   for (i = 0; i < ES_ENTRY_ANCHORS; i++) {
     lua_pushnil(op->L);
-    lua_rawseti(op->L, op->anchors, e->anchor + i);
+    es_store_put_top(op->L, op->anchors, (uint32_t)(e->anchor + i));
   }
 }
 
@@ -394,7 +394,10 @@ static void read_entry(const es_Call *c, int idx) {
   if (s->ignored) invalid(c, "the trait is ignored");
   e = new_pending(c, s);
   if (lua_istable(L, idx)) read_table(c, e, idx);
-  if (!is_new(c, e)) drop_last(w);
+  if (!is_new(c, e)) {
+    clear_anchors(c->op, e);
+    drop_last(w);
+  }
 }
 
 /* { { name, entry }, ... } at 'idx' into the flat list on top. */
@@ -548,7 +551,10 @@ int es_registry_lua_register(lua_State *L) {
   check_unlocked(&op);
   if (!lua_istable(L, 2))
     return es_op_bad(&op, 1, "table of entries", 2);
-  drop_pending(op.w);
+  while (op.w->registry.pending > 0) {   /* of a call that failed */
+    clear_anchors(&op, pending_at(op.w, op.w->registry.pending - 1));
+    drop_last(op.w);
+  }
   n = push_flat(&c, 2);
   flat = lua_gettop(L);
   if (n > INT32_MAX / ES_ENTRY_ANCHORS)

@@ -137,7 +137,12 @@ void es_store_push(const es_Op *op, const es_Store *s, uint32_t field,
                    uint32_t key) {
   es_store_push_column(op, s, field);
   lua_rawgeti(op->L, -1, key);
-  lua_remove(op->L, -2);
+  lua_replace(op->L, -2);
+  if (s->trait->fields[field].type == ES_FIELD_NULLABLE &&
+      es_is_null(op->L, -1)) {
+    lua_pushnil(op->L);   /* a script, or set(), wrote it into the column */
+    lua_replace(op->L, -2);
+  }
 }
 
 void es_store_push_value(const es_Op *op, const es_Store *s, uint32_t key) {

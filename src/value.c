@@ -162,27 +162,57 @@ static void put_back(const es_Write *w) {
   }
 }
 
-/* Tells onChange; an observer that raises takes the change back. */
-static void finish(const es_Write *w) {
-  const es_Entities *entities = &w->op->w->entities;
-  int status = es_tell(w->op, w->store, ES_ON_CHANGE, w->entity, w->target,
-                       ES_STOP);
-  if (status == LUA_OK) return;
-  if (es_entity_is_alive(entities, w->entity) &&
-      (w->target == 0 || es_entity_is_alive(entities, w->target)) &&
-      es_has(w->store, es_entity_slot(w->entity), es_entity_slot(w->target)))
-    put_back(w);
-  lua_error(w->op->L);
+/* Empties the fields in which ecs.null holds the place; see push_normal. */
+static void empty_fields(const es_Write *w) {
+  lua_State *L = w->op->L;
+  uint32_t f;
+  for (f = 0; f < w->store->trait->nfields; f++) {
+    if (w->store->trait->fields[f].type != ES_FIELD_NULLABLE) continue;
+    es_store_push_column(w->op, w->store, f);
+    if (lua_rawgeti(L, -1, w->key) == LUA_TLIGHTUSERDATA &&
+        es_is_null(L, -1)) {
+      lua_pushnil(L);
+      lua_rawseti(L, -3, w->key);
+    }
+    lua_pop(L, 2);
+  }
 }
 
-/* nil and ecs.null both empty a nullable field. [-0, +1] */
+/* Whether the value still lies where it was written. */
+static int still_there(const es_Write *w) {
+  const es_Entities *entities = &w->op->w->entities;
+  uint32_t slot = es_entity_slot(w->entity);
+  if (!es_entity_is_alive(entities, w->entity)) return 0;
+  if (w->target == 0) return es_bitset_test(&w->store->has, slot);
+  return es_entity_is_alive(entities, w->target) &&
+         es_pairs_find(&w->store->pairs, slot, es_entity_slot(w->target)) ==
+             w->key;
+}
+
+/* Tells onChange; an observer that raises takes the change back. */
+static void finish(const es_Write *w) {
+  int status = es_tell(w->op, w->store, ES_ON_CHANGE, w->entity, w->target,
+                       ES_STOP);
+  if (status != LUA_OK && still_there(w)) put_back(w);
+  if (w->store->observers[ES_ON_CHANGE] != 0 && still_there(w))
+    empty_fields(w);
+  if (status != LUA_OK) lua_error(w->op->L);
+}
+
+/*
+** nil and ecs.null both empty a nullable field. While observers may still
+** raise, ecs.null holds the place of a value in its column, so that putting
+** it back needs no memory; get() shows nil. [-0, +1]
+*/
 static void push_normal(const es_Op *op, const es_Store *s, uint32_t field,
                         int idx) {
-  if (s->trait->fields[field].type == ES_FIELD_NULLABLE &&
-      es_is_null(op->L, idx))
-    lua_pushnil(op->L);
-  else
+  int empty = lua_isnil(op->L, idx) || es_is_null(op->L, idx);
+  if (s->trait->fields[field].type != ES_FIELD_NULLABLE || !empty)
     lua_pushvalue(op->L, idx);
+  else if (s->observers[ES_ON_CHANGE] != 0)
+    lua_pushlightuserdata(op->L, NULL);
+  else
+    lua_pushnil(op->L);
 }
 
 static void set_field(es_Write *w, int name) {
@@ -190,8 +220,9 @@ static void set_field(es_Write *w, int name) {
   uint32_t field = read_field(op, w->store->trait, name, name - 1);
   int idx;
   push_old(w);
-  if (name + 1 <= op->top) push_normal(op, w->store, field, name + 1);
+  if (name + 1 <= op->top) lua_pushvalue(op->L, name + 1);
   else lua_pushnil(op->L);
+  push_normal(op, w->store, field, lua_gettop(op->L));
   idx = lua_gettop(op->L);
   es_store_check(op, w->store, field, idx);
   es_store_put(op, w->store, field, w->key, idx);
