@@ -83,7 +83,7 @@ static void read_change(const es_Op *op, es_Change *c, int idx, int n) {
   if (term == NULL || term->op > ES_TERM_PAIR)
     es_op_bad(op, n, "trait, trait with value or pair", idx);
   if (term->op == ES_TERM_PAIR) read_pair(op, c, term, n);
-  luaL_checkstack(L, 2, op->fn);
+  es_need_stack(L, 2);
   lua_getiuservalue(L, idx, 1);
   c->store = es_store_get(op, lua_gettop(L));
   lua_pop(L, 1);
@@ -219,7 +219,7 @@ static void save_replaced(const es_Changes *all, uint32_t slot) {
     c->old = 0;
     if (!c->fresh || !c->store->trait->exclusive || row == 0) continue;
     c->old = es_entity_handle(&all->op->w->entities, p->rows[row].target);
-    luaL_checkstack(L, (int)c->store->trait->nfields + LUA_MINSTACK, "add");
+    es_need_stack(L, (int)c->store->trait->nfields + LUA_MINSTACK);
     c->saved = lua_gettop(L) + 1;
     for (f = 0; f < c->store->trait->nfields; f++)
       es_store_push(all->op, c->store, f, row);

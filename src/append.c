@@ -401,7 +401,7 @@ static int run(lua_State *L) {
   a->op.anchors = 2;
   a->matches.op = a->fill.op = &a->op;
   a->fill.columns = 2;
-  luaL_checkstack(L, 3 * LUA_MINSTACK, a->op.fn);
+  es_need_stack(L, 3 * LUA_MINSTACK);
   a->ctx = es_fill_open(&a->fill);
   fill(a);         /* the world is read-only until everything is linked */
   es_fill_close(a->ctx);
@@ -506,7 +506,7 @@ void es_append_image(const es_Op *op, const es_Image *image, int options) {
   uint32_t readonly = op->w->readonly;
   es_Append *a = lua_newuserdatauv(L, sizeof *a, 0);
   memset(a, 0, sizeof *a);
-  luaL_checkstack(L, 3 * LUA_MINSTACK, op->fn);
+  es_need_stack(L, 3 * LUA_MINSTACK);
   a->op = *op;
   a->image = image;
   prepare(a);

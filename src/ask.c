@@ -90,7 +90,7 @@ static int each_next(lua_State *L) {
   lua_settop(L, 0);
   lua_pushvalue(L, lua_upvalueindex(2));
   lua_getiuservalue(L, 1, 1);
-  luaL_checkstack(L, (int)q->n + LUA_MINSTACK, "each");
+  es_need_stack(L, (int)q->n + LUA_MINSTACK);
   while (lua_rawgeti(L, lua_upvalueindex(4), ++i) == LUA_TNUMBER) {
     es_Entity e = (es_Entity)lua_tointeger(L, -1);
     uint32_t slot = es_entity_slot(e);

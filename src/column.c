@@ -51,7 +51,7 @@ static es_Common collect(es_ColumnWriter *w, int column, const uint32_t *keys,
   uint64_t *bits;
   uint32_t i, k, run;
   int top = lua_gettop(L), same = n > 0;
-  luaL_checkstack(L, RUN + LUA_MINSTACK, "a column");
+  es_need_stack(L, RUN + LUA_MINSTACK);
   w->scratch->len = 0;
   es_try(L, es_buffer_reserve(w->scratch, (size_t)n * 8 + 8));
   bits = (uint64_t *)(void *)w->scratch->data;

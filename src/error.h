@@ -59,6 +59,15 @@ int es_error_memory(lua_State *L);
     if (status_ != ES_OK) es_error_status(L, status_); \
   } while (0)
 
+/*
+** Makes room on the stack. More than Lua allows at all is more than memory
+** holds: the error is the same.
+*/
+#define es_need_stack(L, n)                      \
+  do {                                           \
+    if (!lua_checkstack(L, n)) es_error_memory(L); \
+  } while (0)
+
 /* Raises what a status says. Never returns. */
 int es_error_status(lua_State *L, es_Status status);
 

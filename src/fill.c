@@ -374,7 +374,7 @@ static void fill_rows(const es_Filling *x) {
   uint32_t *nodes = lua_newuserdatauv(L, (n + 1) * sizeof *nodes, 0);
   int top = lua_gettop(L), status, fields = (int)x->store->trait->nfields;
   es_Filling copy = *x;
-  luaL_checkstack(L, fields + 2 * LUA_MINSTACK, "fields");
+  es_need_stack(L, fields + 2 * LUA_MINSTACK);
   for (i = 0; i < n; i++)
     nodes[i] = es_image_column(x->image, x->saved, i)->node;
   for (i = 0; i < x->saved->rows; i++) {
@@ -408,7 +408,7 @@ void es_fill_trait(es_Fill *f, uint32_t i, const uint32_t *keys) {
   x.store = x.match->entry->store;
   if (x.store->trait->kind == ES_TAG || x.store->key) return;
   f->trait = x.saved;
-  luaL_checkstack(f->op->L, 2 * LUA_MINSTACK, f->op->fn);
+  es_need_stack(f->op->L, 2 * LUA_MINSTACK);
   if (x.match->defaults) fill_defaults(&x);
   else if (x.match->migrate || x.match->entry->codec) fill_rows(&x);
   else if (x.saved->ncolumns == 0) fail(&x, "has no columns");

@@ -21,7 +21,7 @@ es_Image *es_load_image(lua_State *L, const char *fn, int idx, int body) {
   size_t n;
   const char *bytes = lua_tolstring(L, idx, &n);
   es_Image *image = es_guard_new(L, sizeof *image, free_image);
-  luaL_checkstack(L, LUA_MINSTACK, fn);
+  es_need_stack(L, LUA_MINSTACK);
   es_image_init(image, es_state_alloc(L));
   if (es_image_read(image, bytes, n, body)) return image;
   if (image->nomem) {
@@ -310,7 +310,7 @@ static int run(lua_State *L) {
   l->op.world = 1;
   l->op.anchors = 2;
   l->columns = l->fill.columns = 4;
-  luaL_checkstack(L, 3 * LUA_MINSTACK, l->op.fn);
+  es_need_stack(L, 3 * LUA_MINSTACK);
   l->ctx = es_fill_open(&l->fill);
   build(l);
   es_load_push_header(L, l->image);

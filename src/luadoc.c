@@ -210,7 +210,7 @@ static const char *enter(es_LuaWalk *w, int idx) {
     if (w->levels[i].table == table) return "contains itself";
   memset(&w->levels[w->depth], 0, sizeof w->levels[0]);
   w->levels[w->depth++].table = table;
-  luaL_checkstack(w->L, KEPT_KEYS + 8, "a nested value");
+  es_need_stack(w->L, KEPT_KEYS + 8);
   return NULL;
 }
 
@@ -345,7 +345,7 @@ static void push_object(lua_State *L, const es_Document *d, uint32_t at,
 void es_luadoc_push(lua_State *L, const es_Document *d, uint32_t at,
                     int integers) {
   const es_Node *node = es_document_node(d, at);
-  luaL_checkstack(L, 6, "a nested value");
+  es_need_stack(L, 6);
   switch (node->type) {
     case ES_NODE_NULL: lua_pushlightuserdata(L, NULL); break;
     case ES_NODE_FALSE: lua_pushboolean(L, 0); break;

@@ -514,7 +514,7 @@ static void check_snapshot(es_Plan *p) {
 void es_plan_make(es_Plan *p, const es_Op *op, const es_Document *doc,
                   int text, int errors) {
   lua_State *L = op->L;
-  luaL_checkstack(L, 2 * LUA_MINSTACK, op->fn);
+  es_need_stack(L, 2 * LUA_MINSTACK);
   memset(p, 0, sizeof *p);
   p->op = op;
   p->doc = doc;

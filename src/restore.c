@@ -142,7 +142,7 @@ static void push_soa(const es_Restore *r, const es_Entry *e,
   const es_Document *d = r->plan.doc;
   const es_Trait *t = e->store->trait;
   uint32_t i, key = step->node + 1;
-  luaL_checkstack(r->op.L, (int)t->nfields + LUA_MINSTACK, "fields");
+  es_need_stack(r->op.L, (int)t->nfields + LUA_MINSTACK);
   for (i = 0; i < t->nfields; i++) {
     const es_Field *f = &t->fields[i];
     uint32_t value = key + 1;
@@ -184,7 +184,7 @@ static void raise_codec_error(const es_Restore *r, int status,
 static void push_decoded(es_Restore *r, const es_Entry *e, uint32_t node) {
   lua_State *L = r->op.L;
   int status;
-  luaL_checkstack(L, (int)e->store->trait->nfields + LUA_MINSTACK, "fields");
+  es_need_stack(L, (int)e->store->trait->nfields + LUA_MINSTACK);
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_pushcclosure(L, evaluate, 1);
   lua_pushlightuserdata(L, r);
@@ -331,8 +331,7 @@ static void push_columns(es_Restore *r) {
       lua_newuserdatauv(L, (registry->n + 1) * sizeof *r->columns, 0);
   for (i = 0; i < registry->n; i++) {
     const es_Store *s = registry->entries[i].store;
-    luaL_checkstack(L, (int)s->trait->nfields + LUA_MINSTACK,
-                    "too many fields");
+    es_need_stack(L, (int)s->trait->nfields + LUA_MINSTACK);
     r->columns[i] = lua_gettop(L) + 1;
     for (f = 0; f < s->trait->nfields; f++) push_column(r, s, f);
   }
@@ -380,7 +379,7 @@ static int run(lua_State *L) {
   r->op.world = 1;
   r->op.anchors = 2;
   r->plan.op = &r->op;
-  luaL_checkstack(L, 3 * LUA_MINSTACK, r->op.fn);
+  es_need_stack(L, 3 * LUA_MINSTACK);
   lua_createtable(L, 0, 1);
   r->ctx = lua_gettop(L);
   lua_pushvalue(L, lua_upvalueindex(1));

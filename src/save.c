@@ -438,8 +438,7 @@ static void push_columns(es_Save *s) {
   for (i = 0; i < r->n; i++) {
     const es_Store *store = r->entries[i].store;
     if (store->count == 0 || r->entries[i].transient) continue;
-    luaL_checkstack(s->op.L, (int)store->trait->nfields + LUA_MINSTACK,
-                    "too many fields");
+    es_need_stack(s->op.L, (int)store->trait->nfields + LUA_MINSTACK);
     s->columns[i].first = lua_gettop(s->op.L) + 1;
     for (f = 0; f < store->trait->nfields; f++)
       es_store_push_column(&s->op, store, f);
@@ -453,7 +452,7 @@ static int run(lua_State *L) {
   s->op.L = L;
   s->op.world = 1;
   s->op.anchors = 2;
-  luaL_checkstack(L, 3 * LUA_MINSTACK, s->op.fn);
+  es_need_stack(L, 3 * LUA_MINSTACK);
   s->path = es_guard_buffer(L);
   s->walk = es_luadoc_walk(L, s->op.w->state, s->sink);
   s->slots = s->op.w->entities.known;

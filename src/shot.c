@@ -494,7 +494,7 @@ static int run(lua_State *L) {
   s->op.L = L;
   s->op.world = 1;
   s->op.anchors = 2;
-  luaL_checkstack(L, 3 * LUA_MINSTACK, s->op.fn);
+  es_need_stack(L, 3 * LUA_MINSTACK);
   make_buffers(s);
   part = es_guard_buffer(L);
   targets = es_guard_buffer(L);

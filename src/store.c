@@ -349,7 +349,7 @@ void es_store_evaluate(const es_Op *op, const es_Store *s, int idx) {
   int first = lua_gettop(L) + 1;
   uint32_t n = s->trait->nfields;
   if (n > 1000000) es_error(L, op->fn, "too many fields");
-  luaL_checkstack(L, (int)n + LUA_MINSTACK, "too many values");
+  es_need_stack(L, (int)n + LUA_MINSTACK);
   if (s->trait->kind == ES_AOS) {
     if (idx != 0 && !lua_isnil(L, idx)) lua_pushvalue(L, idx);
     else if (s->key) lua_pushnil(L);

@@ -65,7 +65,7 @@ static void search_table(es_Search *s, int idx, uint32_t depth) {
   lua_pushvalue(L, idx);
   lua_pushboolean(L, 1);
   lua_rawset(L, s->seen);
-  luaL_checkstack(L, LUA_MINSTACK, "a nested value");
+  es_need_stack(L, LUA_MINSTACK);
   lua_pushnil(L);
   while (lua_next(L, idx)) {   /* key value */
     enter(s, lua_gettop(L) - 1);

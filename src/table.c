@@ -118,7 +118,7 @@ static void push_part(lua_State *L, const es_Image *image, int relations) {
 }
 
 void es_table_push(lua_State *L, const es_Image *image) {
-  luaL_checkstack(L, LUA_MINSTACK, "snapshot");
+  es_need_stack(L, LUA_MINSTACK);
   es_load_push_header(L, image);         /* header */
   lua_createtable(L, 0, 4);              /* header top */
   lua_pushliteral(L, ES_FORMAT_NAME);
@@ -493,7 +493,7 @@ void es_table_to_bytes(const es_Op *op, int idx) {
   int top = lua_gettop(L), header, traits, body;
   size_t n;
   memset(&p, 0, sizeof p);
-  luaL_checkstack(L, 2 * LUA_MINSTACK, op->fn);
+  es_need_stack(L, 2 * LUA_MINSTACK);
   p.op = op;
   p.L = L;
   make_buffers(&p);

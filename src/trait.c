@@ -183,7 +183,7 @@ static es_Trait *new_trait(lua_State *L, const char *fn, int schema) {
   int at;
   if (lua_istable(L, schema)) n = schema_size(L, fn, schema);
   else if (lua_isfunction(L, schema)) n = 1;
-  luaL_checkstack(L, 8, fn);
+  es_need_stack(L, 8);
   t = lua_newuserdatauv(L, sizeof *t + n * sizeof t->fields[0], 3);
   memset(t, 0, sizeof *t + n * sizeof t->fields[0]);
   at = lua_gettop(L);

@@ -116,7 +116,7 @@ int es_method_get(lua_State *L) {
   named = read_named(&op, first, first - 1);
   check_single_target(&op, &named, first - 1);
   key = value_key(op.w, &named, slot);
-  luaL_checkstack(L, op.top + LUA_MINSTACK, "get");
+  es_need_stack(L, op.top + LUA_MINSTACK);
   if (first == op.top) {
     if (key == ES_NO_SLOT) lua_pushnil(L);
     else es_store_push_value(&op, named.store, key);
@@ -142,7 +142,7 @@ typedef struct es_Write {
 
 static void push_old(es_Write *w) {
   uint32_t f, n = w->store->trait->nfields;
-  luaL_checkstack(w->op->L, (int)n + LUA_MINSTACK, "set");
+  es_need_stack(w->op->L, (int)n + LUA_MINSTACK);
   w->old = lua_gettop(w->op->L) + 1;
   for (f = 0; f < n; f++) es_store_push(w->op, w->store, f, w->key);
 }

@@ -28,7 +28,7 @@ void es_op_begin(lua_State *L, es_Op *op, const char *fn) {
     es_error(L, fn, "the world is closed");
     return;
   }
-  luaL_checkstack(L, 3 * LUA_MINSTACK, fn);
+  es_need_stack(L, 3 * LUA_MINSTACK);
   op->L = L;
   op->w = w;
   op->fn = fn;
