@@ -29,11 +29,8 @@ end
 function measure.inTurn(rounds, cases)
   local times, results = {}, {}
   for _, case in ipairs(cases) do times[case.name] = {} end
-  for round = 0, rounds do
-    for _, case in ipairs(cases) do
-      local took = once(case)
-      if round > 0 then table.insert(times[case.name], took) end   -- the first warms up
-    end
+  for _ = 1, rounds do
+    for _, case in ipairs(cases) do table.insert(times[case.name], once(case)) end
   end
   for name, list in pairs(times) do results[name] = summary(list) end
   return results
