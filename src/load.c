@@ -343,6 +343,7 @@ static void prepare(es_Load *l) {
 static int protect(es_Load *l) {
   lua_State *L = l->op.L;
   es_World *w = l->op.w;
+  uint32_t readonly = w->readonly;
   int status, columns = lua_gettop(L);
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_pushcclosure(L, run, 1);
@@ -350,11 +351,13 @@ static int protect(es_Load *l) {
   lua_pushvalue(L, l->op.anchors);
   lua_pushlightuserdata(L, l);
   lua_pushvalue(L, columns);
-  w->busy++;   /* the world must stay open */
+  w->readonly++;   /* until the exchange */
+  w->busy++;       /* the world must stay open */
   w->loading++;
   status = lua_pcall(L, 4, 1, 0);
   w->loading--;
   w->busy--;
+  w->readonly = readonly;
   if (l->ctx != NULL) es_fill_close(l->ctx);
   return status;
 }
@@ -364,12 +367,9 @@ static void load(es_Load *l) {
   es_Op op = l->op;   /* run changes the load's own */
   lua_State *L = op.L;
   int columns, status;
-  uint32_t readonly = op.w->readonly;
   prepare(l);
   columns = lua_gettop(L);
-  op.w->readonly++;   /* from here until the exchange */
   status = protect(l);
-  op.w->readonly = readonly;
   if (status != LUA_OK && l->swapped) {
     es_content_swap(&op, l->content, columns);
     es_content_empty_others(&op, l->content);

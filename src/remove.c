@@ -100,23 +100,26 @@ int es_method_remove(lua_State *L) {
   es_Op op;
   int first, i;
   uint32_t slot;
+  es_Entity entity;
   es_Buffer *b;
   es_op_change(L, &op, "remove");
   slot = es_method_subject(&op, &first);
+  entity = es_entity_handle(&op.w->entities, slot);
   b = es_guard_buffer(L);
   if (first > op.top)
     return es_op_bad(&op, first - 1, "trait or pair", first);
   for (i = first; i <= op.top; i++)
     read_removal(&op, b, i, i - 1, slot);
-  if (!es_bitset_test(&op.w->dying, slot))
-    remove_all(&op, b, es_entity_handle(&op.w->entities, slot));
+  if (!es_bitset_test(&op.w->dying, slot)) remove_all(&op, b, entity);
   return 0;
 }
 
 /* Marks an entity and puts it on the list. */
 static es_Status doom(es_World *w, es_Buffer *list, uint32_t slot) {
   es_Entity e = es_entity_handle(&w->entities, slot);
-  if (es_bitset_test(&w->dying, slot)) return ES_OK;
+  if (es_bitset_test(&w->dying, slot) ||
+      !es_bitset_test(&w->entities.alive, slot))
+    return ES_OK;
   if (es_buffer_put(list, &e, sizeof e) != ES_OK) return ES_NOMEM;
   es_bitset_set(&w->dying, slot);
   return ES_OK;
@@ -153,11 +156,16 @@ static void spare(es_World *w, es_Buffer *list) {
   list->len = 0;
 }
 
-/* The entity and all that autoDestroy takes along; also rings end. */
-static es_Status doom_all(es_World *w, es_Buffer *list, uint32_t slot) {
-  es_Status status = doom(w, list, slot);
+/*
+** The entity, unless a finalizer took it, and all that autoDestroy takes
+** along; also rings end.
+*/
+static es_Status doom_all(es_World *w, es_Buffer *list, es_Entity entity) {
+  es_Status status = ES_OK;
   size_t i;
   uint32_t k;
+  if (!es_entity_is_alive(&w->entities, entity)) return ES_OK;
+  status = doom(w, list, es_entity_slot(entity));
   for (i = 0; status == ES_OK && i < list->len / sizeof(es_Entity); i++) {
     uint32_t at = es_entity_slot(entities_of(list)[i]);
     for (k = 0; k < w->nstores && status == ES_OK; k++)
@@ -185,6 +193,7 @@ static int destroy_list(const es_Op *op, const es_Buffer *list, int errors) {
 int es_method_destroy(lua_State *L) {
   es_Op op;
   uint32_t slot;
+  es_Entity entity;
   es_Buffer *list;
   int errors;
   es_op_change(L, &op, "destroy");
@@ -192,10 +201,11 @@ int es_method_destroy(lua_State *L) {
   if (slot == 0)
     return es_error(L, "destroy", "the world entity cannot be destroyed");
   if (es_bitset_test(&op.w->dying, slot)) return 0;
+  entity = es_entity_handle(&op.w->entities, slot);
   list = es_guard_buffer(L);
   es_observer_new_errors(L);
   errors = lua_gettop(L);
-  es_try(L, doom_all(op.w, list, slot));
+  es_try(L, doom_all(op.w, list, entity));
   if (!destroy_list(&op, list, errors)) {
     spare(op.w, list);
     return lua_error(L);

@@ -49,6 +49,7 @@ static es_Status reserve_store(es_World *w, uint32_t id) {
 static es_Status link_store(es_World *w, const es_Trait *t) {
   es_Store *s;
   uint32_t i;
+  if (es_store_find(w, t) != NULL) return ES_OK;   /* a finalizer made it */
   if (reserve_store(w, t->id) != ES_OK) return ES_NOMEM;
   s = es_alloc_array(&w->alloc, NULL, 0, 1, sizeof *s);
   if (s == NULL) return ES_NOMEM;

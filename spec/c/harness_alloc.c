@@ -72,8 +72,7 @@ static void *heap_alloc(void *ud, void *ptr, size_t osize, size_t nsize) {
 
 static const char *const files[] = {"harness_kit.lua", "harness_world.lua",
                                     "harness_events.lua",
-                                    "harness_serialize.lua",
-                                    "harness_snapshot.lua"};
+                                    "harness_serialize.lua"};
 enum { FILES = sizeof files / sizeof files[0] };
 
 typedef struct Program {
@@ -329,6 +328,7 @@ static void check_success(Run *r, const char *when) {
   compare(r, when, ask(r, "results", 0, !r->s->undo, results),
           &r->s->results);
   lua_settop(r->L, STATE);
+  if (r->k % 3 != 0) return;   /* what follows takes the most time */
   compare(r, when, digest(r), &r->s->after);
   lua_settop(r->L, STATE);
   if (!r->s->sides && kept(r) > r->s->kept)
@@ -353,6 +353,7 @@ static int check_failure(Run *r, int status) {
   if (!r->s->loose && !is_memory_error(r->L, status))
     fault(r, "not the error of full memory", luaL_tolstring(r->L, -1, NULL));
   lua_settop(r->L, STATE);
+  lua_gc(r->L, LUA_GCCOLLECT, 0);   /* what is used must be anchored */
   check_inside(r, "inside, after the failure", 1);
   if (r->s->loose) return 0;
   now = digest(r);
@@ -430,7 +431,7 @@ static void measure_after(Scenario *s) {
   if (r.faults > 0) s->program->failed++;
 }
 
-/* The first way to fail visits every point, the others 40 or more. */
+/* The first way to fail visits every point, the others 15 or more. */
 static void run_scenario(Scenario *s, unsigned long *points) {
   int m;
   measure_before(s);
@@ -438,7 +439,7 @@ static void run_scenario(Scenario *s, unsigned long *points) {
   printf("%s:", s->name);
   fflush(stdout);
   for (m = 0; m < MODES; m++) {
-    size_t k = 1, step = m == 0 ? 1 : 1 + s->points[0] / 80;
+    size_t k = 1, step = m == 0 ? 1 : 1 + s->points[0] / 30;
     for (; point(s, &modes[m], k); k += step) {
       s->points[m]++;
       if (s->program->verbose) printf(" %s:%zu", modes[m].name, k);

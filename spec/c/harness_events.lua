@@ -310,11 +310,6 @@ end
 
 local function reset(_, w) w:reset() end
 
--- The acts use this trait, too, and it is new.
-local function same_trait(s, w)
-  w:spawn(s.New { x = 2 })
-end
-
 local function subscribe(s, w, e)
   w:onQueryAdd(s.Pos, type)
   w:onQueryRemove(s.Bag, type)
@@ -322,7 +317,7 @@ local function subscribe(s, w, e)
 end
 
 for _, change in ipairs { { "spawns", spawn }, { "destroys", destroy }, { "resets", reset },
-  { "brings new traits", new_trait }, { "brings the same trait", same_trait },
+  { "brings new traits", new_trait },
   { "subscribes", subscribe } } do
   local name = "while a finalizer " .. change[1] .. ": "
   local fn = change[2]
