@@ -25,11 +25,13 @@ void es_document_free(es_Document *d) {
 
 /* ---- building ---------------------------------------------------------- */
 
-static es_Status grow(es_Document *d) {
+es_Status es_document_reserve(es_Document *d, size_t n) {
   size_t cap;
   es_Node *nodes;
-  if (d->count == NODES_MAX) return ES_LIMIT;
-  cap = es_alloc_grow(d->cap, (size_t)d->count + 1);
+  if (n <= d->cap - d->count) return ES_OK;
+  if (n > NODES_MAX - d->count) return ES_LIMIT;
+  cap = es_alloc_grow(d->cap, d->count + n);
+  if (d->cap == 0 && n >= 8) cap = n;   /* somebody knows what is needed */
   if (cap > NODES_MAX) cap = NODES_MAX;
   if (cap == 0) return ES_NOMEM;
   nodes = es_alloc_array(&d->alloc, d->nodes, d->cap, cap, sizeof(es_Node));
@@ -43,7 +45,7 @@ static es_Status grow(es_Document *d) {
 static es_Status push(es_Document *d, es_NodeType type, es_Node **out) {
   es_Node *node;
   if (d->count == d->cap) {
-    es_Status status = grow(d);
+    es_Status status = es_document_reserve(d, 1);
     if (status != ES_OK) return status;
   }
   node = &d->nodes[d->count++];
@@ -202,6 +204,7 @@ uint32_t es_document_next(const es_Document *d, uint32_t index) {
 
 uint32_t es_document_find(const es_Document *d, uint32_t index,
                           const char *key, size_t n) {
+  uint32_t found = 0;
   uint32_t i = index + 1;
   uint32_t end = i;
   if (d->nodes[index].type == ES_NODE_OBJECT) end = d->nodes[index].u.end;
@@ -209,10 +212,10 @@ uint32_t es_document_find(const es_Document *d, uint32_t index,
     const es_Node *node = &d->nodes[i];
     if (node->count == n &&
         (n == 0 || memcmp(d->text.data + node->u.text, key, n) == 0))
-      return i + 1;
+      found = i + 1;
     i = es_document_next(d, i + 1);
   }
-  return 0;
+  return found;
 }
 
 int es_document_compare(const char *a, size_t n, const char *b, size_t m) {
@@ -251,27 +254,77 @@ static uint32_t duplicate_of_few(const es_Document *d, uint32_t index) {
 }
 
 /*
-** Sorting by a hash first makes most comparisons one of integers. The hash
-** decides nothing: keys made to collide cost no more than a comparison of
-** their bytes, n log n times, and the seed makes them hard to choose.
+** Sorting by a hash first makes most comparisons one of integers. The hash is
+** SipHash-1-3 (J.-P. Aumasson and D. J. Bernstein, "SipHash: a fast
+** short-input PRF", 2012), so that keys cannot be chosen to share it. Should
+** some be, they cost a comparison of their bytes, n log n times.
 */
 typedef struct Entry {
   uint64_t hash;
   uint32_t index;
 } Entry;
 
-static uint64_t hash_key(const char *s, size_t n, uint64_t seed) {
-  uint64_t h = seed ^ n;
-  while (n > 0) {
-    uint64_t word = 0;
-    size_t take = n < 8 ? n : 8;
-    memcpy(&word, s, take);
-    h = (h ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-    h ^= h >> 29;
-    s += take;
-    n -= take;
+typedef struct Seed {
+  uint64_t a, b;
+} Seed;
+
+static uint64_t rotate(uint64_t x, unsigned bits) {
+  return x << bits | x >> (64 - bits);
+}
+
+static void sip_round(uint64_t v[4]) {
+  v[0] += v[1];
+  v[2] += v[3];
+  v[1] = rotate(v[1], 13) ^ v[0];
+  v[3] = rotate(v[3], 16) ^ v[2];
+  v[0] = rotate(v[0], 32);
+  v[2] += v[1];
+  v[0] += v[3];
+  v[1] = rotate(v[1], 17) ^ v[2];
+  v[3] = rotate(v[3], 21) ^ v[0];
+  v[2] = rotate(v[2], 32);
+}
+
+static void sip_word(uint64_t v[4], uint64_t word) {
+  v[3] ^= word;
+  sip_round(v);
+  v[0] ^= word;
+}
+
+static uint64_t hash_key(const char *s, size_t n, Seed seed) {
+  uint64_t v[4], word;
+  uint64_t tail = (uint64_t)n << 56;
+  v[0] = seed.a ^ UINT64_C(0x736F6D6570736575);
+  v[1] = seed.b ^ UINT64_C(0x646F72616E646F6D);
+  v[2] = seed.a ^ UINT64_C(0x6C7967656E657261);
+  v[3] = seed.b ^ UINT64_C(0x7465646279746573);
+  for (; n >= 8; s += 8, n -= 8) {
+    memcpy(&word, s, 8);   /* in the machine's order: it is never stored */
+    sip_word(v, word);
   }
-  return h;
+  for (; n > 0; n--) tail |= (uint64_t)(unsigned char)s[n - 1] << 8 * (n - 1);
+  sip_word(v, tail);
+  v[2] ^= 0xFF;
+  sip_round(v);
+  sip_round(v);
+  sip_round(v);
+  return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+static uint64_t mix(uint64_t x) {
+  x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+  x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
+  return x ^ x >> 31;
+}
+
+/* It differs from run to run, as addresses do, and from text to text. */
+static Seed make_seed(const es_Document *d, const Entry *e) {
+  uint64_t first = 0;
+  Seed seed;
+  if (d->text.len >= 8) memcpy(&first, d->text.data, 8);
+  seed.a = mix((uint64_t)(uintptr_t)e ^ mix(d->text.len));
+  seed.b = mix((uint64_t)(uintptr_t)d->nodes ^ mix(first ^ seed.a));
+  return seed;
 }
 
 static int key_order(const es_Document *d, const Entry *a, const Entry *b) {
@@ -316,7 +369,7 @@ static const Entry *sort(const es_Document *d, Entry *e, Entry *spare,
 }
 
 static void collect(const es_Document *d, uint32_t index, Entry *e) {
-  uint64_t seed = (uint64_t)(uintptr_t)e;   /* differs from run to run */
+  Seed seed = make_seed(d, e);
   uint32_t end = d->nodes[index].u.end;
   uint32_t i = index + 1;
   while (i < end) {

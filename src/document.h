@@ -60,6 +60,9 @@ typedef struct es_Document {
 void es_document_init(es_Document *d, es_Alloc alloc);
 void es_document_free(es_Document *d);
 
+/* Makes room for 'n' more nodes, which are not counted. ES_NOMEM, ES_LIMIT. */
+es_Status es_document_reserve(es_Document *d, size_t n);
+
 /*
 ** The builder. ES_NOMEM, or ES_LIMIT (depth, or more than 2^32 - 2 nodes),
 ** or, from es_document_key only, ES_INVALID for "__proto__".
@@ -83,7 +86,10 @@ const es_Node *es_document_node(const es_Document *d, uint32_t index);
 const char *es_document_text(const es_Document *d, const es_Node *node);
 /* The index of the node behind the value at 'index'. */
 uint32_t es_document_next(const es_Document *d, uint32_t index);
-/* The value of 'key' in the object at 'index', or 0 when it has none. */
+/*
+** The value of 'key' in the object at 'index', or 0 when it has none: the last
+** one, should the key occur twice.
+*/
 uint32_t es_document_find(const es_Document *d, uint32_t index,
                           const char *key, size_t n);
 /*

@@ -1,52 +1,22 @@
 /*
 ** json.c - the reader of json.h.
 **
-** Two steps in turn: read_value takes one value, going down through opening
-** brackets; read_after closes what ends behind it and reads the next comma
-** and key. The document's stack of open containers is the only stack.
+** One loop takes an element or a key and its value at a time, going down
+** through opening brackets and up through closing ones on a stack of its own.
+** What saves are full of - known keys, short strings, small integers, no
+** space - is read without a call. Nodes are written in place: open ones lack
+** their counts and ends.
 */
 #include "json.h"
 
 #include <string.h>
 
+#include "json_read.h"
 #include "number.h"
-#include "utf8.h"
 
 typedef unsigned char Byte;
-
-typedef struct Reader {
-  es_Document *d;
-  const Byte *start;
-  const Byte *p;        /* what is read next */
-  const Byte *end;
-  es_JsonError error;
-  size_t offset;        /* of the error */
-} Reader;
-
-/* ---- classes of bytes -------------------------------------------------- */
-
-enum {
-  STOP = 1,   /* ends a run of plain bytes in a string */
-  SPACE = 2,
-  DIGIT = 4,
-  BOTH = STOP | SPACE
-};
-
-#define ROW(c) c, c, c, c, c, c, c, c, c, c, c, c, c, c, c, c
-
-static const Byte flags[256] = {
-  STOP, STOP, STOP, STOP, STOP, STOP, STOP, STOP,      /* 0x00 */
-  STOP, BOTH, BOTH, STOP, STOP, BOTH, STOP, STOP,      /* \t \n \r */
-  ROW(STOP),                                           /* 0x10 */
-  SPACE, 0, STOP, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, /* ' ' and '"' */
-  DIGIT, DIGIT, DIGIT, DIGIT, DIGIT, DIGIT, DIGIT, DIGIT,
-  DIGIT, DIGIT, 0, 0, 0, 0, 0, 0,
-  ROW(0),                                              /* 0x40 */
-  0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, STOP, 0, 0, 0,   /* '\\' */
-  ROW(0), ROW(0),                                      /* 0x60 */
-  ROW(0), ROW(0), ROW(0), ROW(0),                      /* 0x80 */
-  ROW(0), ROW(0), ROW(0), ROW(0)                       /* 0xC0 */
-};
+typedef es_JsonReader Reader;
+typedef es_JsonLevel Level;
 
 /* ---- errors ------------------------------------------------------------ */
 
@@ -54,337 +24,326 @@ static size_t place(const Reader *r, const Byte *p) {
   return (size_t)(p - r->start);
 }
 
-/* Every reading function returns 0 after this, and 1 when all is well. */
-static int fail(Reader *r, es_JsonError error, const Byte *at) {
+const Byte *es_json_fail(Reader *r, es_JsonError error, const Byte *at) {
   r->error = error;
   r->offset = place(r, at);
+  return NULL;
+}
+
+const Byte *es_json_fail_at(Reader *r, es_JsonError error, const Byte *at) {
+  return es_json_fail(r, at == r->end ? ES_JSON_END : error, at);
+}
+
+int es_json_built(Reader *r, es_Status status, const Byte *at) {
+  if (status == ES_OK) return 1;
+  es_json_fail(r, status == ES_NOMEM ? ES_JSON_NOMEM : ES_JSON_LIMIT, at);
   return 0;
 }
 
-/* A wrong byte, unless there is none because the text ends. */
-static int fail_here(Reader *r, es_JsonError error) {
-  return fail(r, r->p == r->end ? ES_JSON_END : error, r->p);
+/* ---- space and room ---------------------------------------------------- */
+
+static int is_space(Byte c) {
+  return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-static int built(Reader *r, es_Status status, const Byte *at) {
-  switch (status) {
-    case ES_OK: return 1;
-    case ES_NOMEM: return fail(r, ES_JSON_NOMEM, at);
-    case ES_INVALID: return fail(r, ES_JSON_PROTO, at);
-    default: return fail(r, ES_JSON_LIMIT, at);
-  }
-}
-
-static void skip_space(Reader *r) {
-  const Byte *p = r->p;
-  while (p < r->end && (flags[*p] & SPACE) != 0) p++;
-  r->p = p;
-}
-
-/* ---- strings ----------------------------------------------------------- */
-
-#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
-
-/* Eight bytes, the first one lowest; compilers make one load of it. */
-static uint64_t load(const Byte *p) {
-  return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 |
-         (uint64_t)p[3] << 24 | (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 |
-         (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
-}
-
-/*
-** The bytes of 'w' that end a run, as their top bits: those from which 0x20
-** borrows, or 1 where they equal a quote or a backslash. Borrows may set bits
-** above the lowest one that is set; that one is right.
-*/
-static uint64_t stops(uint64_t w) {
-  uint64_t control = w - EACH(0x20);
-  uint64_t quote = (w ^ EACH('"')) - EACH(1);
-  uint64_t slash = (w ^ EACH('\\')) - EACH(1);
-  return (control | quote | slash) & ~w & EACH(0x80);
-}
-
-/*
-** Skips bytes that stand for themselves; '*high' becomes other than 0 when
-** any is not ASCII. Eight at a time: most keys end within the first word,
-** and finding the end without a branch per byte is what makes this fast.
-*/
-static inline const Byte *skip_plain(const Byte *p, const Byte *end,
-                                     uint64_t *high) {
-  *high = 0;
-  for (; end - p >= 8; p += 8) {
-    uint64_t w = load(p);
-    uint64_t stop = stops(w);
-    if (stop != 0) {
-      uint64_t below = (stop - 1) & ~stop;
-      *high |= w & below & EACH(0x80);
-      /* as many as 'below' has whole bytes: one bit of each, added up */
-      return p + ((((below >> 7) & EACH(1)) * EACH(1)) >> 56);
+/* Lines may begin with many blanks. */
+const Byte *es_json_space(const Reader *r, const Byte *p) {
+  while (p < r->end && *p <= ' ' && is_space(*p)) {
+    uint64_t other = 0;
+    p++;
+    while (r->end - p >= 8 && other == 0) {
+      other = es_json_load(p) ^ ES_JSON_EACH(' ');
+      p += other == 0 ? 8 : es_json_below(other);
     }
-    *high |= w & EACH(0x80);
   }
-  for (; p < end && (flags[*p] & STOP) == 0; p++) *high |= *p & 0x80u;
   return p;
 }
 
-/*
-** Checks the run from 'begin' to 'p' and what ends it: only a quote and a
-** backslash may. A fault within the run comes before that.
-*/
-static int check_run(Reader *r, const Byte *begin, uint64_t high) {
-  if (high != 0) {
-    size_t n = (size_t)(r->p - begin);
-    size_t good = es_utf8_check((const char *)begin, n);
-    if (good < n) return fail(r, ES_JSON_UTF8, begin + good);
-  }
-  if (r->p == r->end || *r->p < 0x20) return fail_here(r, ES_JSON_CONTROL);
+static int is_digit(Byte c) {
+  return c >= '0' && c <= '9';
+}
+
+/* What mostly stands behind a number. */
+static int ends_value(Byte c) {
+  return c == ',' || c == '}' || c == ']';
+}
+
+/* Another look is due before the nodes may run out: each takes a byte. */
+static void find_room(Reader *r, const Byte *p) {
+  const es_Document *d = r->d;
+  size_t ahead = d->cap - d->count - 1;
+  r->nodes = d->nodes;
+  r->next = d->nodes + d->count;
+  r->check = r->safe;
+  if (p < r->safe && (size_t)(r->safe - p) > ahead) r->check = p + ahead;
+}
+
+/* More room for nodes. Those of the open containers move. */
+static int grow(Reader *r, const Byte *p) {
+  es_Document *d = r->d;
+  Level *level;
+  es_Status status;
+  for (level = r->levels + 1; level <= r->top; level++)
+    level->at.index = (size_t)(level->at.node - d->nodes);
+  status = es_document_reserve(d, 2);
+  if (!es_json_built(r, status, p)) return 0;
+  for (level = r->levels + 1; level <= r->top; level++)
+    level->at.node = d->nodes + level->at.index;
   return 1;
 }
 
-static int hex_value(Byte c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
+/* Room for two more nodes. */
+static int make_room(Reader *r, const Byte *p) {
+  es_Document *d = r->d;
+  d->count = (uint32_t)(r->next - d->nodes);
+  if (d->cap - d->count < 2 && !grow(r, p)) return 0;
+  find_room(r, p);
+  return 1;
 }
 
-/* Reads up to four hexadecimal digits; returns how many there are. */
-static size_t read_hex(const Byte *p, const Byte *end, unsigned *value) {
+/*
+** The first room: enough for most saves. The text may be one long string, so
+** there is a limit, and without that much memory the reader starts small.
+*/
+static int first_room(Reader *r, const Byte *p) {
+  es_Document *d = r->d;
+  size_t n = (size_t)(r->end - r->start);
+  size_t nodes = 16 + n / 6, bytes = 64 + n / 16;
+  if (nodes > 1 << 20) nodes = 1 << 20;
+  if (bytes > 1 << 20) bytes = 1 << 20;
+  if (es_document_reserve(d, nodes) != ES_OK &&
+      !es_json_built(r, es_document_reserve(d, 2), p))
+    return 0;
+  (void)es_buffer_reserve(&d->text, bytes);
+  find_room(r, p);
+  return 1;
+}
+
+/* ---- leaves ------------------------------------------------------------ */
+
+static es_Node *add(Reader *r, es_NodeType type, const Byte *p) {
+  es_Node *node = r->next++;
+  node->type = (uint32_t)type;
+  node->count = 0;
+  node->offset = place(r, p);
+  return node;
+}
+
+static inline const Byte *read_number(Reader *r, const Byte *p) {
+  es_Number number = es_number_read((const char *)p, (size_t)(r->end - p));
+  switch (number.kind) {
+    case ES_NUMBER_INT:
+      add(r, ES_NODE_INT, p)->u.i = number.i;
+      break;
+    case ES_NUMBER_FLOAT:
+      add(r, ES_NODE_FLOAT, p)->u.d = number.d;
+      break;
+    case ES_NUMBER_HUGE: return es_json_fail(r, ES_JSON_HUGE, p);
+    default: return es_json_fail_at(r, ES_JSON_NUMBER, p + number.len);
+  }
+  return p + number.len;
+}
+
+/*
+** A number that begins with a digit, most likely a small integer. The text
+** does not end with a digit; see is_closed.
+*/
+static inline const Byte *read_digits(Reader *r, const Byte *p) {
+  const Byte *q = p;
+  unsigned value = 0;
+  unsigned digit = *q - (unsigned)'0';
+  do {
+    value = value * 10 + digit;
+    digit = *++q - (unsigned)'0';
+  } while (digit <= 9);
+  if (!ends_value(*q) || q - p > 9 || (*p == '0' && q - p > 1))
+    return read_number(r, p);
+  add(r, ES_NODE_INT, p)->u.i = value;
+  return q;
+}
+
+/* Stops of a run, as in json_string.c, and bytes that are not ASCII. */
+static inline uint64_t not_plain(uint64_t w) {
+  uint64_t control = w - ES_JSON_EACH(0x20);
+  uint64_t quote = (w ^ ES_JSON_EACH('"')) - ES_JSON_EACH(1);
+  uint64_t slash = (w ^ ES_JSON_EACH('\\')) - ES_JSON_EACH(1);
+  return (w | control | quote | slash) & ES_JSON_EACH(0x80);
+}
+
+/* A short string of plain bytes is copied while its end is looked for. */
+static inline const Byte *read_string(Reader *r, const Byte *p) {
+  es_Buffer *text = &r->d->text;
+  const Byte *q = p + 1;
   size_t n;
-  *value = 0;
-  for (n = 0; n < 4 && p + n < end; n++) {
-    int digit = hex_value(p[n]);
-    if (digit < 0) break;
-    *value = *value << 4 | (unsigned)digit;
+  if (p >= r->safe || text->cap - text->len < 32)
+    return es_json_string(r, p);
+  for (n = 0; n < 32; n += 8) {
+    uint64_t w = es_json_load(q + n);
+    uint64_t tops = not_plain(w);
+    memcpy(text->data + text->len + n, q + n, 8);
+    if (tops != 0) {
+      es_Node *node;
+      n += es_json_below(tops);
+      if (q[n] != '"') break;
+      node = add(r, ES_NODE_STRING, p);
+      node->count = (uint32_t)n;
+      node->u.text = text->len;
+      text->len += n;
+      return q + n + 1;
+    }
   }
-  return n;
+  return es_json_string(r, p);
 }
 
-/* A low surrogate as an escape at 'p'. */
-static int low_follows(const Reader *r, unsigned *low) {
-  const Byte *p = r->p;
-  if (r->end - p < 6 || p[0] != '\\' || p[1] != 'u') return 0;
-  return read_hex(p + 2, r->end, low) == 4 && *low >= 0xDC00 &&
-         *low <= 0xDFFF;
+static const Byte *read_word_as(Reader *r, const Byte *p, const char *word,
+                                es_NodeType type) {
+  const Byte *q = p;
+  for (; *word != '\0'; word++, q++)
+    if (q == r->end || *q != (Byte)*word)
+      return es_json_fail_at(r, ES_JSON_BYTE, q);
+  add(r, type, p)->u.i = 0;
+  return q;
 }
 
-/* Behind "\u". A high surrogate takes a low one with it. */
-static int read_unicode(Reader *r, unsigned *c) {
-  unsigned low;
-  size_t n = read_hex(r->p, r->end, c);
-  r->p += n;
-  if (n < 4) return fail_here(r, ES_JSON_ESCAPE);
-  if (*c >= 0xD800 && *c <= 0xDBFF && low_follows(r, &low)) {
-    *c = 0x10000 + ((*c - 0xD800) << 10) + (low - 0xDC00);
-    r->p += 6;
-  }
-  return 1;
-}
-
-/* At a backslash. */
-static int read_escape(Reader *r, unsigned *c) {
-  static const char names[] = "\"\\/bfnrt";
-  static const char values[] = "\"\\/\b\f\n\r\t";
-  const char *name;
-  r->p++;
-  if (r->p == r->end) return fail_here(r, ES_JSON_ESCAPE);
-  if (*r->p == 'u') {
-    r->p++;
-    return read_unicode(r, c);
-  }
-  name = memchr(names, *r->p, sizeof names - 1);
-  if (name == NULL) return fail_here(r, ES_JSON_ESCAPE);
-  *c = (unsigned)values[name - names];
-  r->p++;
-  return 1;
-}
-
-/*
-** A raw high surrogate and an escaped low one, or the other way round, would
-** together be what utf8.h refuses. True when what was read since 'from' ends
-** with a high one.
-*/
-static int ends_high(const es_Buffer *text, size_t from) {
-  const Byte *last;
-  if (text->len - from < 3) return 0;
-  last = (const Byte *)text->data + text->len - 3;
-  return last[0] == 0xED && last[1] >= 0xA0 && last[1] < 0xB0;
-}
-
-static int unescape_one(Reader *r, size_t from) {
-  es_Buffer *text = &r->d->text;
-  const Byte *at = r->p;
-  char bytes[4];
-  unsigned c;
-  if (!read_escape(r, &c)) return 0;
-  if (c >= 0xDC00 && c <= 0xDFFF && ends_high(text, from))
-    return fail(r, ES_JSON_ESCAPE, at);
-  return built(r, es_buffer_put(text, bytes, es_utf8_put(bytes, c)), at);
-}
-
-static int unescape_run(Reader *r, size_t from) {
-  es_Buffer *text = &r->d->text;
-  const Byte *at = r->p;
-  uint64_t high;
-  r->p = skip_plain(at, r->end, &high);
-  if (!check_run(r, at, high)) return 0;
-  if (high != 0 && *at == 0xED && at[1] >= 0xB0 && ends_high(text, from))
-    return fail(r, ES_JSON_UTF8, at);
-  return built(r, es_buffer_put(text, at, (size_t)(r->p - at)), at);
-}
-
-static int add_string(Reader *r, const char *s, size_t n, int is_key) {
-  es_Document *d = r->d;
-  return built(r, is_key ? es_document_key(d, s, n)
-                         : es_document_string(d, s, n),
-               r->start + d->offset);
-}
-
-/* A string that holds escapes; the run from 'begin' to 'p' has none. */
-static int read_escaped(Reader *r, const Byte *begin, int is_key) {
-  es_Buffer *text = &r->d->text;
-  size_t from = text->len;
-  size_t n = (size_t)(r->p - begin);
-  if (!built(r, es_buffer_put(text, begin, n), r->p)) return 0;
-  while (*r->p == '\\')
-    if (!unescape_one(r, from) || !unescape_run(r, from)) return 0;
-  /* the document takes the bytes where they are: see its room() */
-  n = text->len - from;
-  text->len = from;
-  r->p++;
-  return add_string(r, text->data + from, n, is_key);
-}
-
-/* At the opening quote. */
-static int read_string(Reader *r, int is_key) {
-  const Byte *begin = r->p + 1;
-  uint64_t high;
-  r->d->offset = place(r, r->p);
-  r->p = skip_plain(begin, r->end, &high);
-  if (!check_run(r, begin, high)) return 0;
-  if (*r->p != '"') return read_escaped(r, begin, is_key);
-  r->p++;
-  return add_string(r, (const char *)begin, (size_t)(r->p - 1 - begin),
-                    is_key);
-}
-
-/* ---- other leaves ------------------------------------------------------ */
-
-static int read_number(Reader *r) {
-  const Byte *at = r->p;
-  es_Document *d = r->d;
-  es_Number number = es_number_read((const char *)at, (size_t)(r->end - at));
-  d->offset = place(r, at);
-  if (number.kind == ES_NUMBER_HUGE) return fail(r, ES_JSON_HUGE, at);
-  r->p += number.len;
-  if (number.kind == ES_NUMBER_BAD) return fail_here(r, ES_JSON_NUMBER);
-  return built(r, number.kind == ES_NUMBER_INT
-                    ? es_document_int(d, number.i)
-                    : es_document_float(d, number.d), at);
-}
-
-static int read_word(Reader *r, const char *word) {
-  r->d->offset = place(r, r->p);
-  for (; *word != '\0'; word++, r->p++)
-    if (r->p == r->end || *r->p != (Byte)*word)
-      return fail_here(r, ES_JSON_BYTE);
-  return 1;
-}
-
-static int read_constant(Reader *r) {
-  const Byte *at = r->p;
-  es_Document *d = r->d;
-  switch (*at) {
-    case 't':
-      return read_word(r, "true") && built(r, es_document_bool(d, 1), at);
-    case 'f':
-      return read_word(r, "false") && built(r, es_document_bool(d, 0), at);
-    default:
-      return read_word(r, "null") && built(r, es_document_null(d), at);
+/* A constant; this is also where all ends that is no value. */
+static const Byte *read_word(Reader *r, const Byte *p) {
+  switch (*p) {
+    case 't': return read_word_as(r, p, "true", ES_NODE_TRUE);
+    case 'f': return read_word_as(r, p, "false", ES_NODE_FALSE);
+    case 'n': return read_word_as(r, p, "null", ES_NODE_NULL);
+    default: return es_json_fail_at(r, ES_JSON_BYTE, p);
   }
 }
 
 /* ---- containers -------------------------------------------------------- */
 
-/* At an opening bracket. */
-static int open_container(Reader *r, es_NodeType type) {
-  es_Document *d = r->d;
-  if (d->depth == ES_DEPTH_MAX) return fail(r, ES_JSON_DEPTH, r->p);
-  d->offset = place(r, r->p);
-  if (!built(r, es_document_open(d, type), r->p)) return 0;
-  r->p++;
-  skip_space(r);
-  return 1;
+static inline uint32_t index_of(const Reader *r, const es_Node *node) {
+  return (uint32_t)(node - r->nodes);
 }
 
-/* At a closing bracket that fits. */
-static int close_container(Reader *r) {
-  es_Document *d = r->d;
-  uint32_t index = d->open[d->depth - 1];
-  const es_Node *node = &d->nodes[index];
+/* Behind a closing bracket. */
+static inline const Byte *read_on(Reader *r, const Byte *p) {
+  if (r->top == r->levels) {
+    r->behind = p;
+    return NULL;
+  }
+  return p < r->end ? p : es_json_fail(r, ES_JSON_END, p);
+}
+
+/*
+** From an opening bracket to behind the one that closes it, if nothing stands
+** between them; or to what does. Then there is a new level.
+*/
+static inline const Byte *open_container(Reader *r, const Byte *p,
+                                         es_NodeType type, char close) {
+  Level *top = r->top;
+  es_Node *node;
+  if (top == r->levels + ES_DEPTH_MAX)
+    return es_json_fail(r, ES_JSON_DEPTH, p);
+  node = add(r, type, p);
+  p++;
+  if (*p <= ' ') p = es_json_space(r, p);
+  if (*p == (Byte)close) {
+    node->u.end = index_of(r, r->next);
+    return read_on(r, p + 1);
+  }
+  r->top = ++top;
+  top->at.node = node;
+  top->seen = 0;
+  top->count = 0;
+  top->close = (Byte)close;
+  return p;
+}
+
+static const Byte *check_keys(Reader *r, const es_Node *node,
+                              const Byte *p) {
+  const es_Document *d = r->d;
   uint32_t twice = 0;
-  es_document_close(d);
-  if (node->type == ES_NODE_OBJECT && node->count > 1 &&
-      !built(r, es_document_duplicate(d, index, &twice), r->p))
-    return 0;
-  if (twice != 0)
-    return fail(r, ES_JSON_DUPLICATE, r->start + d->nodes[twice].offset);
-  r->p++;
-  return 1;
+  es_Status status =
+      es_document_duplicate(d, index_of(r, node), &twice);
+  if (!es_json_built(r, status, p)) return NULL;
+  if (twice == 0) return p;
+  return es_json_fail(r, ES_JSON_DUPLICATE,
+                      r->start + d->nodes[twice].offset);
 }
 
-/* A key and its colon. */
-static int read_key(Reader *r) {
-  if (r->p == r->end || *r->p != '"') return fail_here(r, ES_JSON_BYTE);
-  if (!read_string(r, 1)) return 0;
-  skip_space(r);
-  if (r->p == r->end || *r->p != ':') return fail_here(r, ES_JSON_BYTE);
-  r->p++;
-  return 1;
+/* At the bracket that ends the innermost container. */
+static inline const Byte *close_container(Reader *r, const Byte *p) {
+  const Level *top = r->top--;
+  es_Node *node = top->at.node;
+  node->count = top->count;
+  node->u.end = index_of(r, r->next);
+  if (top->seen == ES_JSON_CHECK && !r->last &&
+      check_keys(r, node, p) == NULL)
+    return NULL;
+  return read_on(r, p + 1);
 }
 
-/* One value, without what follows an opening bracket's first value. */
-static int read_value(Reader *r) {
-  for (;;) {
-    skip_space(r);
-    if (r->p == r->end) return fail_here(r, ES_JSON_END);
-    switch (*r->p) {
-      case '{':
-        if (!open_container(r, ES_NODE_OBJECT)) return 0;
-        if (r->p < r->end && *r->p == '}') return close_container(r);
-        if (!read_key(r)) return 0;
-        break;
-      case '[':
-        if (!open_container(r, ES_NODE_ARRAY)) return 0;
-        if (r->p < r->end && *r->p == ']') return close_container(r);
-        break;
-      case '"': return read_string(r, 0);
-      case 't': case 'f': case 'n': return read_constant(r);
-      case '-': return read_number(r);
-      default:
-        if ((flags[*r->p] & DIGIT) != 0) return read_number(r);
-        return fail(r, ES_JSON_BYTE, r->p);
+/* Behind a value: up to where the next one or its key may stand. */
+static inline const Byte *read_behind(Reader *r, const Byte *p) {
+  while (p != NULL) {
+    Byte c = *p;
+    if (c == ',') return p + 1;
+    if (c == r->top->close) {
+      p = close_container(r, p);
+    } else if (c <= ' ' && is_space(c)) {
+      p = es_json_space(r, p);
+      if (p == r->end) return es_json_fail(r, ES_JSON_END, p);
+    } else {
+      return es_json_fail_at(r, ES_JSON_BYTE, p);
     }
   }
+  return NULL;
 }
 
-/* Up to the next value of an open container, or until none is open. */
-static int read_after(Reader *r) {
-  es_Document *d = r->d;
-  while (d->depth > 0) {
-    int object = d->nodes[d->open[d->depth - 1]].type == ES_NODE_OBJECT;
-    skip_space(r);
-    if (r->p == r->end) return fail_here(r, ES_JSON_END);
-    if (*r->p == ',') {
-      r->p++;
-      if (!object) return 1;
-      skip_space(r);
-      return read_key(r);
-    }
-    if (*r->p != (object ? '}' : ']')) return fail(r, ES_JSON_BYTE, r->p);
-    if (!close_container(r)) return 0;
+/* A key and its colon, before 'safe'. */
+static inline const Byte *read_key(Reader *r, Level *top, const Byte *p) {
+  uint64_t word = es_json_load(p);
+  es_JsonKey *key = r->latest->follow;
+  if (!es_json_same(r, key, p, word)) {
+    key = &r->keys[r->recent[es_json_start(word)]];
+    if (!es_json_same(r, key, p, word)) return es_json_key(r, p);
+    r->latest->follow = key;
   }
-  return 1;
+  p = es_json_take(r, top, key, p);
+  return *p == ':' ? p + 1 : es_json_colon(r, p);
+}
+
+/* The first step of an item, where room or text may run out. */
+static const Byte *start_item(Reader *r, const Byte *p) {
+  if (!make_room(r, p)) return NULL;
+  return r->top->close == '}' ? es_json_key(r, p) : p;
+}
+
+/*
+** Everything within the brackets of the outermost container. Each turn adds
+** two nodes at most, those of a key and its value.
+*/
+static void read_items(Reader *r, const Byte *p) {
+  do {
+    Level *top = r->top;
+    top->count++;
+    if (p >= r->check) p = start_item(r, p);
+    else if (top->close == '}') p = read_key(r, top, p);
+    if (p == NULL) return;
+    if (*p <= ' ') p = es_json_space(r, p);
+    if (*p == '{') {
+      p = open_container(r, p, ES_NODE_OBJECT, '}');
+      if (r->top != top) continue;
+    } else if (is_digit(*p)) {
+      p = read_digits(r, p);
+    } else if (*p == '-') {
+      p = read_number(r, p);
+    } else if (*p == '"') {
+      p = read_string(r, p);
+    } else if (*p == '[') {
+      p = open_container(r, p, ES_NODE_ARRAY, ']');
+      if (r->top != top) continue;
+    } else {
+      p = read_word(r, p);
+    }
+    p = read_behind(r, p);
+  } while (p != NULL);
 }
 
 /* ---- the text ---------------------------------------------------------- */
@@ -407,35 +366,113 @@ static int has_mark(const Byte *s, size_t n) {
   return memcmp(s, "\xFE\xFF", 2) == 0 || memcmp(s, "\xFF\xFE", 2) == 0;
 }
 
-static int read_start(Reader *r) {
-  size_t n = (size_t)(r->end - r->p);
-  if (has_mark(r->p, n) || is_wide(r->p, n))
-    return fail(r, ES_JSON_BOM, r->p);
-  skip_space(r);
-  return r->p < r->end ? 1 : fail(r, ES_JSON_EMPTY, r->p);
+static void set_text(Reader *r, const Byte *s, size_t n) {
+  r->start = s;
+  r->end = s + n;
+  r->safe = n > ES_JSON_AHEAD ? r->end - ES_JSON_AHEAD : s;
 }
 
-static int read_end(Reader *r) {
-  skip_space(r);
-  return r->p == r->end ? 1 : fail(r, ES_JSON_TRAILING, r->p);
+static void start(Reader *r, es_Document *d, int last) {
+  static const es_JsonKey none = {.head = 1, .mask = 0};   /* equals no key */
+  r->d = d;
+  r->last = last;
+  r->error = ES_JSON_OK;
+  r->top = r->levels;
+  r->top->at.node = NULL;
+  r->top->seen = 0;
+  r->top->count = 0;
+  r->top->close = 0;
+  r->known = 0;
+  r->keys[0] = none;
+  r->keys[0].follow = r->latest = r->keys;
+  memset(r->slots, 0, sizeof r->slots);
+  memset(r->recent, 0, sizeof r->recent);
+}
+
+/* At an opening bracket. */
+static const Byte *read_container(Reader *r, const Byte *p) {
+  if (!first_room(r, p)) return NULL;
+  read_items(r, p);
+  return r->error == ES_JSON_OK ? r->behind : NULL;
+}
+
+/*
+** read_items looks at bytes without asking whether they are there. If the
+** text ends with a closing bracket, space apart, they are: no other part of a
+** value ends so, and behind a bracket it does ask. If not, the text is wrong,
+** and where is found in a copy with a zero byte behind it.
+*/
+static int is_closed(const Reader *r) {
+  const Byte *p = r->end;
+  do p--;
+  while (is_space(*p));   /* there is the opening bracket */
+  return *p == '}' || *p == ']';
+}
+
+static const Byte *read_copy(Reader *r, const Byte *p) {
+  const Byte *text = r->start;
+  size_t n = (size_t)(r->end - text);
+  es_Buffer copy;
+  es_buffer_init(&copy, r->d->alloc);
+  if (es_json_built(r, es_buffer_reserve(&copy, n + 1), p)) {
+    memcpy(copy.data, text, n);
+    copy.data[n] = 0;
+    set_text(r, (const Byte *)copy.data, n);
+    p = read_container(r, r->start + (p - text));
+    if (p != NULL) p = text + (p - r->start);
+    set_text(r, text, n);
+  }
+  es_buffer_free(&copy);
+  return r->error == ES_JSON_OK ? p : NULL;
+}
+
+/* The value, behind any space. */
+static const Byte *read_value(Reader *r, const Byte *p) {
+  if (*p == '{' || *p == '[')
+    return is_closed(r) ? read_container(r, p) : read_copy(r, p);
+  if (!first_room(r, p)) return NULL;
+  if (*p == '"') return es_json_string(r, p);
+  if (*p == '-' || is_digit(*p)) return read_number(r, p);
+  return read_word(r, p);
+}
+
+static void read_text(Reader *r) {
+  const Byte *p = r->start;
+  size_t n = (size_t)(r->end - p);
+  if (has_mark(p, n) || is_wide(p, n)) {
+    es_json_fail(r, ES_JSON_BOM, p);
+    return;
+  }
+  p = es_json_space(r, p);
+  if (p == r->end) {
+    es_json_fail(r, ES_JSON_EMPTY, p);
+    return;
+  }
+  p = read_value(r, p);
+  if (p == NULL) return;
+  r->d->count = (uint32_t)(r->next - r->d->nodes);
+  p = es_json_space(r, p);
+  if (p < r->end) es_json_fail(r, ES_JSON_TRAILING, p);
+}
+
+static es_JsonError read_with(es_Document *d, const char *s, size_t n,
+                              int last, size_t *offset) {
+  Reader r;
+  start(&r, d, last);
+  set_text(&r, (const Byte *)(n == 0 ? "" : s), n);   /* s may be NULL */
+  read_text(&r);
+  if (r.error != ES_JSON_OK) *offset = r.offset;
+  return r.error;
 }
 
 es_JsonError es_json_read(es_Document *d, const char *s, size_t n,
                           size_t *offset) {
-  Reader r = {0};
-  int good;
-  if (n == 0) s = "";   /* no arithmetic on NULL */
-  r.d = d;
-  r.start = r.p = (const Byte *)s;
-  r.end = r.start + n;
-  good = read_start(&r);
-  if (good) {
-    do good = read_value(&r) && read_after(&r);
-    while (good && d->depth > 0);
-  }
-  if (good) good = read_end(&r);
-  if (!good) *offset = r.offset;
-  return r.error;
+  return read_with(d, s, n, 0, offset);
+}
+
+es_JsonError es_json_read_last(es_Document *d, const char *s, size_t n,
+                               size_t *offset) {
+  return read_with(d, s, n, 1, offset);
 }
 
 const char *es_json_message(es_JsonError error) {

@@ -40,6 +40,10 @@ typedef enum es_JsonError {
 es_JsonError es_json_read(es_Document *d, const char *s, size_t n,
                           size_t *offset);
 
+/* The same, but a key may occur twice; the document holds both. */
+es_JsonError es_json_read_last(es_Document *d, const char *s, size_t n,
+                               size_t *offset);
+
 /* What is wrong, in words, for a message ("a key occurs twice"). */
 const char *es_json_message(es_JsonError error);
 

@@ -20,6 +20,7 @@ static const Good good[] = {
   {" { \"a\" : 1 , \"b\" : { } } ", "{\"a\":1,\"b\":{}}"},
   {"0", NULL}, {"-1", NULL}, {"9223372036854775807", NULL},
   {"-9223372036854775808", NULL}, {"-0", "-0.0"}, {"1.0", NULL},
+  {"[4294967295,4294967296,9999999999]", NULL},
   {"[0]", NULL}, {"[0 ]", "[0]"}, {"{\"a\":0}", NULL},
   {"0.1", NULL}, {"1e300", NULL}, {"5e-324", NULL}, {"1e-400", "0.0"},
   {"1E2", "100.0"}, {"123.456e-789", "0.0"},
@@ -62,6 +63,23 @@ static es_JsonError read_exact(es_Document *d, Heap *heap, const char *text,
   return error;
 }
 
+/*
+** The same with blanks behind it: where more text follows, strings and keys
+** are read in another way.
+*/
+static es_JsonError read_padded(es_Document *d, Heap *heap, const char *text,
+                                size_t n, size_t *offset) {
+  size_t more = 50;
+  char *copy = malloc(n + more);
+  es_JsonError error;
+  if (copy == NULL) abort();
+  memcpy(copy, text, n);
+  memset(copy + n, ' ', more);
+  error = read_exact(d, heap, copy, n + more, offset);
+  free(copy);
+  return error;
+}
+
 static void check_good(const Good *c) {
   const char *want = c->again == NULL ? c->text : c->again;
   Heap heap = {0};
@@ -77,6 +95,10 @@ static void check_good(const Good *c) {
         "%s gives %.*s", c->text, (int)out.len, out.data);
   CHECK(read_exact(&e, &heap, out.data, out.len, &offset) == 0, "%s", want);
   CHECK(same_tree(&d, &e), "%s", want);
+  es_document_free(&e);
+  CHECK(read_padded(&e, &heap, c->text, strlen(c->text), &offset) == 0,
+        "%s", c->text);
+  CHECK(same_tree(&d, &e), "%s", c->text);
   es_document_free(&d);
   es_document_free(&e);
   es_buffer_free(&out);
@@ -120,7 +142,11 @@ static const Bad bad[] = {
   {"", ES_JSON_EMPTY, 0}, {" \t\r\n", ES_JSON_EMPTY, 4},
   /* the end comes too early */
   {"[", ES_JSON_END, 1}, {"{", ES_JSON_END, 1}, {"[1", ES_JSON_END, 2},
-  {"[1 ", ES_JSON_END, 3}, {"[1,", ES_JSON_END, 3}, {"[[]", ES_JSON_END, 3},
+  {"[1 ", ES_JSON_END, 3}, {"[1,", ES_JSON_END, 3},
+  {"[{}", ES_JSON_END, 3}, {"[[] ", ES_JSON_END, 4},
+  {"{\"a\":[]", ES_JSON_END, 7}, {"{\"a\":{}  ", ES_JSON_END, 9},
+  {"[\"]", ES_JSON_END, 3}, {"[\"a\\\"]", ES_JSON_END, 6},
+  {"[[1]\n", ES_JSON_END, 5}, {"[[]", ES_JSON_END, 3},
   {"{\"a\"", ES_JSON_END, 4}, {"{\"a\":", ES_JSON_END, 5},
   {"{\"a\":1", ES_JSON_END, 6}, {"{\"a\":1,", ES_JSON_END, 7},
   {"{ ", ES_JSON_END, 2}, {"{\"a", ES_JSON_END, 3}, {"\"", ES_JSON_END, 1},
@@ -151,7 +177,9 @@ static const Bad bad[] = {
   {"\xEF\xBB", ES_JSON_BYTE, 0}, {"[1;]", ES_JSON_BYTE, 2},
   {"[truex]", ES_JSON_BYTE, 5},
   /* bytes behind the value */
-  {"{}}", ES_JSON_TRAILING, 2}, {"1 2", ES_JSON_TRAILING, 2},
+  {"{}}", ES_JSON_TRAILING, 2}, {"[1] 2", ES_JSON_TRAILING, 4},
+  {"[[]] ]", ES_JSON_TRAILING, 5}, {"{}\"", ES_JSON_TRAILING, 2},
+  {"1]", ES_JSON_TRAILING, 1}, {"1 2", ES_JSON_TRAILING, 2},
   {"[] ,", ES_JSON_TRAILING, 3}, {"nullx", ES_JSON_TRAILING, 4},
   {"1;", ES_JSON_TRAILING, 1}, {"\"a\"\"b\"", ES_JSON_TRAILING, 3},
   {"1\"\"", ES_JSON_TRAILING, 1}, {"[]\f", ES_JSON_TRAILING, 2},
@@ -217,10 +245,25 @@ static void check_bad(const char *text, size_t n, es_JsonError error,
   CHECK(heap.live == 0 && heap.wrong == 0, "%.*s leaks", shown(n), text);
 }
 
+/* More text makes no other error of one that is not at the end. */
+static void check_bad_padded(const Bad *c) {
+  Heap heap = {0};
+  es_Document d;
+  size_t offset = SIZE_MAX;
+  es_JsonError got = read_padded(&d, &heap, c->text, strlen(c->text), &offset);
+  CHECK(got == c->error && offset == c->offset, "%s: %s at %zu", c->text,
+        es_json_message(got), offset);
+  es_document_free(&d);
+  CHECK(heap.live == 0 && heap.wrong == 0, "%s leaks", c->text);
+}
+
 static void test_bad(void) {
   size_t i;
-  for (i = 0; i < sizeof bad / sizeof *bad; i++)
+  for (i = 0; i < sizeof bad / sizeof *bad; i++) {
     check_bad(bad[i].text, strlen(bad[i].text), bad[i].error, bad[i].offset);
+    if (bad[i].error != ES_JSON_END && bad[i].error != ES_JSON_EMPTY)
+      check_bad_padded(&bad[i]);
+  }
 }
 
 /* Zero bytes, which the table cannot hold. */
@@ -265,6 +308,29 @@ static void test_bytes(void) {
     es_document_free(&d);
     CHECK(heap.live == 0, "leak");
   }
+}
+
+/* Equal keys that are no error. */
+static void test_last(void) {
+  static const char text[] = "{\"a\":1,\"b\":{\"c\":2,\"\\u0063\":3},\"a\":4}";
+  static const char proto[] = "{\"a\":1,\"a\":2,\"__proto__\":3}";
+  Heap heap = {0};
+  es_Document d;
+  size_t offset = 77;
+  es_document_init(&d, heap_of(&heap));
+  CHECK(es_json_read_last(&d, text, sizeof text - 1, &offset) == 0, "reads");
+  CHECK(offset == 77, "the offset is left alone");
+  CHECK(d.count == 11 && es_document_node(&d, 0)->count == 3, "has both");
+  CHECK(es_document_find(&d, 0, "a", 1) == 10, "finds the last one");
+  CHECK(es_document_find(&d, 4, "c", 1) == 8, "finds the last one");
+  es_document_free(&d);
+  CHECK(es_json_read(&d, text, sizeof text - 1, &offset) ==
+        ES_JSON_DUPLICATE && offset == 18, "the inner object ends first");
+  es_document_free(&d);
+  CHECK(es_json_read_last(&d, proto, sizeof proto - 1, &offset) ==
+        ES_JSON_PROTO && offset == 13, "at %zu", offset);
+  es_document_free(&d);
+  CHECK(heap.live == 0 && heap.wrong == 0, "leak");
 }
 
 /* A node too many can only be pretended. */
@@ -339,23 +405,82 @@ static void test_flips(void) {
     }
 }
 
-static void test_memory(void) {
+/* Fails one request after the other; returns how many there are. */
+static size_t check_memory(const char *text, size_t n, es_JsonError want) {
   es_JsonError error = ES_JSON_NOMEM;
   size_t k;
-  for (k = 1; error != ES_JSON_OK && k < 100; k++) {
+  for (k = 1; error == ES_JSON_NOMEM && k < 100; k++) {
     Heap heap = {0};
     es_Document d;
     size_t offset = SIZE_MAX;
     heap.fail_at = k;
-    error = read_exact(&d, &heap, sample, sizeof sample - 1, &offset);
-    CHECK(error == ES_JSON_OK ? heap.calls < k
-                              : error == ES_JSON_NOMEM &&
-                                offset < sizeof sample,
-          "%zu: %s at %zu", k, es_json_message(error), offset);
+    error = read_exact(&d, &heap, text, n, &offset);
+    CHECK(error == ES_JSON_NOMEM ? offset <= n : heap.calls < k, "%zu: %s",
+          k, es_json_message(error));
     es_document_free(&d);
     CHECK(heap.live == 0 && heap.wrong == 0, "leak at %zu", k);
   }
-  CHECK(error == ES_JSON_OK && k > 8, "%zu runs", k);
+  CHECK(error == want, "%s", es_json_message(error));
+  return k - 2;
+}
+
+/* 'n' times the element in brackets, on 'depth' levels. */
+static char *repeat(const char *element, size_t n, size_t depth, size_t *len) {
+  size_t length = strlen(element);
+  char *text = malloc(n * length + 2 * depth);
+  size_t i;
+  if (text == NULL) abort();
+  memset(text, '[', depth);
+  for (i = 0; i < n; i++) memcpy(text + depth + i * length, element, length);
+  /* the last element ends with a comma: in its place */
+  memset(text + depth + n * length - 1, ']', depth);
+  *len = n * length + 2 * depth - 1;
+  return text;
+}
+
+/* Nodes, strings and the copy of a broken text outgrow their first room. */
+static void test_memory(void) {
+  size_t n, requests;
+  char *text;
+  requests = check_memory(sample, sizeof sample - 1, ES_JSON_OK);
+  CHECK(requests >= 3, "%zu requests", requests);
+  requests = check_memory(sample, sizeof sample - 2, ES_JSON_END);
+  CHECK(requests >= 3, "%zu requests", requests);
+  text = repeat("1,", 10000, 40, &n);
+  requests = check_memory(text, n, ES_JSON_OK);
+  CHECK(requests >= 4, "%zu requests", requests);
+  free(text);
+  text = repeat("\"some bytes\",\"more of \\u0074hem\",", 1000, 1, &n);
+  requests = check_memory(text, n, ES_JSON_OK);
+  CHECK(requests >= 5, "%zu requests", requests);
+  free(text);
+}
+
+/* A first guess at the room that is refused is no reason to fail. */
+typedef struct Narrow {
+  Heap heap;
+  size_t most;
+} Narrow;
+
+static void *narrow_alloc(void *ud, void *ptr, size_t osize, size_t nsize) {
+  Narrow *narrow = ud;
+  if (nsize > narrow->most) return NULL;
+  return heap_alloc(&narrow->heap, ptr, osize, nsize);
+}
+
+static void test_narrow(void) {
+  Narrow narrow = {{0}, 100000};
+  es_Alloc alloc = {narrow_alloc, &narrow};
+  es_Document d;
+  size_t n, offset = 0;
+  char *text = repeat("\"0123456789012345678901234567890123456789\",",
+                      1000, 1, &n);
+  es_document_init(&d, alloc);
+  CHECK(es_json_read(&d, text, n, &offset) == ES_JSON_OK, "at %zu", offset);
+  CHECK(d.count == 1001, "%u nodes", d.count);
+  es_document_free(&d);
+  CHECK(narrow.heap.live == 0 && narrow.heap.wrong == 0, "leak");
+  free(text);
 }
 
 /* ---- size -------------------------------------------------------------- */
@@ -468,7 +593,23 @@ static void test_keys(void) {
   check_keys(100000, 1);
 }
 
+/* So many keys between the two that the first one is forgotten. */
+static void test_between(size_t n) {
+  char *text = malloc(n * 16 + 100);
+  char *p = text;
+  size_t i;
+  if (text == NULL) abort();
+  p += sprintf(p, "{\"again\":1,\"b\":{");
+  for (i = 0; i < n; i++)
+    p += sprintf(p, "%s\"%zu\":0", i == 0 ? "" : ",", i);
+  i = (size_t)(p - text) + 2;
+  p += sprintf(p, "},\"again\":2,\"with some more text behind it\":3}");
+  check_bad(text, (size_t)(p - text), ES_JSON_DUPLICATE, i);
+  free(text);
+}
+
 int main(void) {
+  size_t n;
   test_good();
   test_nodes();
   test_bad();
@@ -479,8 +620,11 @@ int main(void) {
   test_prefixes();
   test_flips();
   test_memory();
+  test_narrow();
+  test_last();
   test_depth();
   test_digits();
   test_keys();
+  for (n = 1; n < 600; n++) test_between(n);
   return report();
 }

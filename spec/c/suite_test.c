@@ -5,9 +5,10 @@
 ** is nothing to check. Files named y_ must be accepted, n_ refused, and what
 ** becomes of the i_ ones, which the RFC leaves open, stands in a table.
 **
-** Two of the y_ files hold an object with the same key twice. The RFC's
-** grammar allows it ("SHOULD be unique"); this reader refuses it on purpose,
-** so for them the one acceptable error is that one: the rest must be right.
+** Two of the y_ files hold an object with the same key twice, which the RFC's
+** grammar allows ("SHOULD be unique"). So all y_ files are read by the reader
+** that takes the last of equal keys; the other one refuses these two only,
+** and because of their keys.
 */
 #define _POSIX_C_SOURCE 200809L
 
@@ -73,6 +74,9 @@ typedef struct Counts {
   unsigned accepted, duplicate, refused, decided;
 } Counts;
 
+typedef es_JsonError (*ReadFn)(es_Document *d, const char *s, size_t n,
+                               size_t *offset);
+
 static char *load(const char *directory, const char *name, size_t *n) {
   char path[4096];
   FILE *file;
@@ -91,7 +95,8 @@ static char *load(const char *directory, const char *name, size_t *n) {
 }
 
 /* The outcome of one file; what is accepted must survive a round trip. */
-static es_JsonError outcome(const char *name, const char *text, size_t n) {
+static es_JsonError outcome(ReadFn read, const char *name, const char *text,
+                            size_t n) {
   Heap heap = {0};
   es_Document d, again;
   es_Buffer out;
@@ -100,11 +105,11 @@ static es_JsonError outcome(const char *name, const char *text, size_t n) {
   es_document_init(&d, heap_of(&heap));
   es_document_init(&again, heap_of(&heap));
   es_buffer_init(&out, heap_of(&heap));
-  error = es_json_read(&d, text, n, &offset);
+  error = read(&d, text, n, &offset);
   CHECK(offset <= n, "%s: offset %zu", name, offset);
   if (error == ES_JSON_OK) {
     CHECK(write_json(&d, &out) == ES_OK, "%s", name);
-    CHECK(es_json_read(&again, out.data, out.len, &offset) == ES_JSON_OK,
+    CHECK(read(&again, out.data, out.len, &offset) == ES_JSON_OK,
           "%s", name);
     CHECK(same_tree(&d, &again), "%s", name);
   }
@@ -129,16 +134,21 @@ static int is_stricter(const char *name) {
   return strcmp(name, stricter[0]) == 0 || strcmp(name, stricter[1]) == 0;
 }
 
-static void judge(const char *name, es_JsonError error, Counts *counts) {
+/* 'error' is that of the strict reader, 'last' that of the other one. */
+static void judge(const char *name, es_JsonError error, es_JsonError last,
+                  Counts *counts) {
   es_JsonError want = ES_JSON_OK;
   const char *words = es_json_message(error);
-  if (is_stricter(name)) {
-    CHECK(error == ES_JSON_DUPLICATE, "%s: %s", name, words);
+  if (name[0] == 'y') {
+    CHECK(last == ES_JSON_OK, "%s: %s", name, es_json_message(last));
+    CHECK(error == (is_stricter(name) ? ES_JSON_DUPLICATE : ES_JSON_OK),
+          "%s: %s", name, words);
+    counts->accepted += last == ES_JSON_OK;
     counts->duplicate += error == ES_JSON_DUPLICATE;
-  } else if (name[0] == 'y') {
-    CHECK(error == ES_JSON_OK, "%s: %s", name, words);
-    counts->accepted += error == ES_JSON_OK;
-  } else if (name[0] == 'n') {
+    return;
+  }
+  CHECK(error == last, "%s: %s or %s", name, words, es_json_message(last));
+  if (name[0] == 'n') {
     CHECK(error != ES_JSON_OK && error != ES_JSON_NOMEM, "%s", name);
     counts->refused += error != ES_JSON_OK;
   } else {
@@ -159,7 +169,9 @@ static void run(const char *directory, DIR *files, Counts *counts) {
       continue;
     text = load(directory, name, &n);
     CHECK(text != NULL, "%s cannot be read", name);
-    if (text != NULL) judge(name, outcome(name, text, n), counts);
+    if (text != NULL)
+      judge(name, outcome(es_json_read, name, text, n),
+            outcome(es_json_read_last, name, text, n), counts);
     free(text);
   }
 }
@@ -174,11 +186,11 @@ int main(int argc, char **argv) {
   }
   run(directory, files, &counts);
   closedir(files);
-  printf("y_ accepted: %u of 95, and %u refused only for a duplicate key\n",
+  printf("y_ accepted: %u of 95; %u of them not with unique keys\n",
          counts.accepted, counts.duplicate);
   printf("n_ refused: %u of 188\n", counts.refused);
   printf("i_ decided: %u of 35\n", counts.decided);
-  CHECK(counts.accepted == 93, "%u", counts.accepted);
+  CHECK(counts.accepted == 95, "%u", counts.accepted);
   CHECK(counts.duplicate == 2, "%u", counts.duplicate);
   CHECK(counts.refused == 188, "%u", counts.refused);
   CHECK(counts.decided == 35, "%u", counts.decided);
