@@ -28,6 +28,9 @@ es_Store *es_store_after(const es_World *w, uint32_t id) {
 static es_Status reserve_store(es_World *w, uint32_t id) {
   size_t cap = es_alloc_grow(w->idcap, (size_t)id + 1);
   es_Store **block;
+  if (w->spare == NULL)
+    w->spare = es_alloc_array(&w->alloc, NULL, 0, 1, sizeof *w->spare);
+  if (w->spare == NULL) return ES_NOMEM;
   if (id >= w->idcap) {
     block = es_alloc_array(&w->alloc, w->by_id, w->idcap, cap, sizeof *block);
     if (block == NULL) return ES_NOMEM;
@@ -45,14 +48,14 @@ static es_Status reserve_store(es_World *w, uint32_t id) {
   return ES_OK;
 }
 
-/* Makes the store known to the world; its columns come later. */
-static es_Status link_store(es_World *w, const es_Trait *t) {
-  es_Store *s;
+/*
+** Makes the store known to the world; its columns come later. Room must be
+** reserved, and the trait anchored: the store points at it.
+*/
+static void link_store(es_World *w, const es_Trait *t) {
+  es_Store *s = w->spare;
   uint32_t i;
-  if (es_store_find(w, t) != NULL) return ES_OK;   /* a finalizer made it */
-  if (reserve_store(w, t->id) != ES_OK) return ES_NOMEM;
-  s = es_alloc_array(&w->alloc, NULL, 0, 1, sizeof *s);
-  if (s == NULL) return ES_NOMEM;
+  w->spare = NULL;
   memset(s, 0, sizeof *s);
   s->trait = t;
   s->entry = -1;
@@ -65,22 +68,20 @@ static es_Status link_store(es_World *w, const es_Trait *t) {
   w->stores[i] = s;
   w->by_id[t->id] = s;
   if (s->key) w->key = s;
-  return ES_OK;
 }
 
-/* Anchors columns and trait. A failure leaves the store to be set up later. */
-static void set_up(const es_Op *op, es_Store *s, int idx) {
-  uint32_t i;
+/*
+** Anchors the columns. A failure leaves the store to be set up later; a
+** finalizer that runs meanwhile may do it, and put values there.
+*/
+static void set_up(const es_Op *op, es_Store *s) {
   lua_State *L = op->L;
-  lua_pushvalue(L, idx);
-  lua_rawseti(L, op->anchors, s->anchor + (int)s->trait->nfields);
-  for (i = 0; i < s->trait->nfields; i++) {
+  int i, n = (int)s->trait->nfields, columns = s->key ? 3 : n;
+  for (i = 0; i < columns && !s->ready; i++) {
+    if (i == n) continue;   /* the trait */
     lua_newtable(L);
-    lua_rawseti(L, op->anchors, s->anchor + (int)i);
-  }
-  if (s->key) {
-    lua_newtable(L);
-    lua_rawseti(L, op->anchors, s->anchor + 2);
+    if (s->ready) lua_pop(L, 1);
+    else lua_rawseti(L, op->anchors, s->anchor + i);
   }
   s->ready = 1;
 }
@@ -90,10 +91,16 @@ es_Store *es_store_get(const es_Op *op, int idx) {
   es_Store *s = es_store_find(op->w, t);
   if (s != NULL && s->ready) return s;
   if (s == NULL) {
-    es_try(op->L, link_store(op->w, t));
+    es_try(op->L, reserve_store(op->w, t->id));
+    s = es_store_find(op->w, t);   /* a finalizer may have made it */
+  }
+  if (s == NULL) {
+    lua_pushvalue(op->L, idx);
+    lua_rawseti(op->L, op->anchors, op->w->anchors + 1 + (int)t->nfields);
+    link_store(op->w, t);
     s = es_store_find(op->w, t);
   }
-  set_up(op, s, idx);
+  set_up(op, s);
   return s;
 }
 

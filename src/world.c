@@ -174,7 +174,9 @@ void es_world_close(es_World *w) {
   for (i = 0; i < w->nstores; i++) es_store_free(w->stores[i], &w->alloc);
   es_alloc_free(&w->alloc, w->stores, w->storecap, sizeof *w->stores);
   es_alloc_free(&w->alloc, w->by_id, w->idcap, sizeof *w->by_id);
+  es_alloc_free(&w->alloc, w->spare, 1, sizeof *w->spare);
   w->stores = w->by_id = NULL;
+  w->spare = NULL;
   w->nstores = w->storecap = w->idcap = 0;
   es_bitset_free(&w->dying, &w->alloc);
   es_entity_free(&w->entities);

@@ -36,6 +36,7 @@ typedef struct es_World {
   uint32_t idcap;
   es_Store **stores;        /* ascending by trait id */
   uint32_t nstores, storecap;
+  es_Store *spare;          /* a block for the next store, or NULL */
   es_Store *excluded;       /* the store of ecs.IsExcluded */
   es_Store *key;            /* the store of ecs.Key, or NULL */
   es_Bitset dying;          /* being destroyed; see destroy.h */

@@ -304,6 +304,7 @@ local function destroy(_, w, e)
   end
 end
 
+local function same_trait(s, w) w:spawn(s.New { x = 2 }) end
 local function new_trait(s, w)
   w:spawn(s.ecs.trait { x = 1 })
 end
@@ -317,7 +318,7 @@ local function subscribe(s, w, e)
 end
 
 for _, change in ipairs { { "spawns", spawn }, { "destroys", destroy }, { "resets", reset },
-  { "brings new traits", new_trait },
+  { "brings new traits", new_trait }, { "brings the same trait", same_trait },
   { "subscribes", subscribe } } do
   local name = "while a finalizer " .. change[1] .. ": "
   local fn = change[2]

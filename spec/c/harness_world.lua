@@ -91,6 +91,21 @@ scenario("the first spawn with a trait", empty, function(s)
   return s.w:spawn(s.Label)
 end)
 
+-- What the world keeps of such a trait must not outlive it. Where a table has to grow for it
+-- depends on how many there were before.
+for n = 0, 8, 2 do
+  scenario("spawn with traits that nobody else holds, after " .. n, function()
+    local s = kit.empty()
+    for _ = 1, n do
+      s.w:spawn(s.ecs.trait())
+    end
+    return s
+  end, function(s)
+    local ecs = s.ecs
+    s.w:spawn(ecs.trait { x = 1, y = ecs.null }, ecs.relation()(s.w:spawn()), ecs.trait())
+  end).loose = true
+end
+
 scenario("spawn with 8 traits and pairs", empty, function(s)
   return s.w:spawn(s.Tag, s.Mark, s.Pos { x = 1 }, s.Label { text = "eight" },
     s.Intent { target = s.ecs.null, note = "n" }, s.Bag { 1, 2 }, s.Made, s.Key "eight")
