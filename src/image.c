@@ -295,7 +295,8 @@ int es_image_read(es_Image *image, const char *bytes, size_t n, int body) {
   memset(&read, 0, sizeof read);
   read.image = image;
   es_cbor_reader(&read.r, bytes, n);
-  if (es_document_open(&image->values, ES_NODE_ARRAY) != ES_OK)
+  /* Node 0 is no value, so that 0 can stand for none. */
+  if (es_document_null(&image->values) != ES_OK)
     return es_read_nomem(&read);
   if (!read_frame(&read, &image->body, &end)) return 0;
   if (!body) return 1;
@@ -306,6 +307,5 @@ int es_image_read(es_Image *image, const char *bytes, size_t n, int body) {
   ok = es_read_body(&read, &scratch);
   es_buffer_free(&read.seen);
   es_buffer_free(&scratch);
-  if (ok) es_document_close(&image->values);
   return ok;
 }
