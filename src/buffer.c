@@ -2,7 +2,6 @@
 #include "buffer.h"
 
 #include <stdint.h>
-#include <string.h>
 
 void es_buffer_init(es_Buffer *b, es_Alloc alloc) {
   b->alloc = alloc;
@@ -16,10 +15,9 @@ void es_buffer_free(es_Buffer *b) {
   b->len = b->cap = 0;
 }
 
-es_Status es_buffer_reserve(es_Buffer *b, size_t n) {
+es_Status es_buffer_grow(es_Buffer *b, size_t n) {
   size_t cap;
   char *data;
-  if (n <= b->cap - b->len) return ES_OK;
   if (n > SIZE_MAX - b->len) return ES_NOMEM;
   cap = es_alloc_grow(b->cap < 64 ? 64 : b->cap, b->len + n);
   if (cap == 0) return ES_NOMEM;
@@ -28,16 +26,4 @@ es_Status es_buffer_reserve(es_Buffer *b, size_t n) {
   b->data = data;
   b->cap = cap;
   return ES_OK;
-}
-
-es_Status es_buffer_put(es_Buffer *b, const void *bytes, size_t n) {
-  es_Status status = es_buffer_reserve(b, n);
-  if (status != ES_OK) return status;
-  if (n > 0) memcpy(b->data + b->len, bytes, n);
-  b->len += n;
-  return ES_OK;
-}
-
-es_Status es_buffer_putc(es_Buffer *b, char c) {
-  return es_buffer_put(b, &c, 1);
 }

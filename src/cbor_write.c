@@ -34,7 +34,7 @@ static void append(es_Buffer *b, unsigned major, unsigned info,
   b->len += n + 1;
 }
 
-static void append_head(es_Buffer *b, es_CborMajor major, uint64_t value) {
+static inline void append_head(es_Buffer *b, es_CborMajor major, uint64_t value) {
   if (value < 24)
     b->data[b->len++] = (char)((unsigned)major << 5 | (unsigned)value);
   else

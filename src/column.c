@@ -8,8 +8,8 @@
 #include "error.h"
 
 /* What all values of a column have in common. */
-typedef enum es_Common { ALL_INTEGERS, ALL_FLOATS, ALL_BOOLEANS, MIXED }
-    es_Common;
+typedef enum es_Common { ALL_INTEGERS, ALL_FLOATS, ALL_BOOLEANS, ALL_STRINGS,
+                         MIXED } es_Common;
 
 static es_Common common_of(lua_State *L, int idx) {
   if (lua_isinteger(L, idx)) return ALL_INTEGERS;
@@ -17,29 +17,43 @@ static es_Common common_of(lua_State *L, int idx) {
   return lua_isboolean(L, idx) ? ALL_BOOLEANS : MIXED;
 }
 
-/* The 64 bits of a value, which is of the common type. */
-static uint64_t bits_of(lua_State *L, int idx, es_Common common) {
-  uint64_t bits;
-  double d;
-  if (common == ALL_INTEGERS) return (uint64_t)lua_tointeger(L, idx);
-  if (common == ALL_BOOLEANS) return (uint64_t)lua_toboolean(L, idx);
-  d = lua_tonumber(L, idx);
-  memcpy(&bits, &d, 8);
-  return bits;
-}
-
 /* Values that are on the stack at a time. */
 enum { RUN = 64 };
 
-/* The bits of a run of values on top. False when one is another type. */
-static int collect_run(lua_State *L, uint64_t *bits, uint32_t n,
-                       es_Common common) {
-  int first = lua_gettop(L) - (int)n + 1;
+/* Pushes a run of values. False when one is not of the type. [-0, +n] */
+static int push_run(lua_State *L, int column, const uint32_t *keys,
+                    uint32_t n, int type) {
+  int same = 1;
+  uint32_t i;
+  for (i = 0; i < n; i++) same &= lua_rawgeti(L, column, keys[i]) == type;
+  return same;
+}
+
+/* The bits of a run of numbers. False when integers and floats mix. */
+static int take_numbers(lua_State *L, uint64_t *bits, int first, uint32_t n,
+                        int integers) {
   uint32_t i;
   for (i = 0; i < n; i++) {
-    if (common_of(L, first + (int)i) != common) return 0;
-    bits[i] = bits_of(L, first + (int)i, common);
+    int idx = first + (int)i;
+    if (lua_isinteger(L, idx) != integers) return 0;
+    if (integers) {
+      bits[i] = (uint64_t)lua_tointeger(L, idx);
+    } else {
+      double d = lua_tonumber(L, idx);
+      memcpy(&bits[i], &d, 8);
+    }
   }
+  return 1;
+}
+
+/* The 64 bits of each value of a run on the stack. */
+static int take_run(lua_State *L, uint64_t *bits, int first, uint32_t n,
+                    es_Common common) {
+  uint32_t i;
+  if (common != ALL_BOOLEANS)
+    return take_numbers(L, bits, first, n, common == ALL_INTEGERS);
+  for (i = 0; i < n; i++)
+    bits[i] = (uint64_t)lua_toboolean(L, first + (int)i);
   return 1;
 }
 
@@ -49,17 +63,21 @@ static es_Common collect(es_ColumnWriter *w, int column, const uint32_t *keys,
   lua_State *L = w->L;
   es_Common common = MIXED;
   uint64_t *bits;
-  uint32_t i, k, run;
-  int top = lua_gettop(L), same = n > 0;
+  uint32_t i, run;
+  int top = lua_gettop(L), type = LUA_TNIL, same = n > 0;
   es_need_stack(L, RUN + LUA_MINSTACK);
   w->scratch->len = 0;
   es_try(L, es_buffer_reserve(w->scratch, (size_t)n * 8 + 8));
   bits = (uint64_t *)(void *)w->scratch->data;
-  for (i = 0; i < n && same; i += run) {
+  if (n > 0) {
+    type = lua_rawgeti(L, column, keys[0]);
+    common = common_of(L, top + 1);
+    lua_settop(L, top);
+  }
+  for (i = 0; i < n && same && common != MIXED; i += run) {
     run = n - i < RUN ? n - i : RUN;
-    for (k = 0; k < run; k++) lua_rawgeti(L, column, keys[i + k]);
-    if (i == 0) common = common_of(L, top + 1);
-    same = common != MIXED && collect_run(L, bits + i, run, common);
+    same = push_run(L, column, keys + i, run, type) &&
+           take_run(L, bits + i, top + 1, run, common);
     lua_settop(L, top);
   }
   return same ? common : MIXED;
@@ -91,19 +109,36 @@ static es_Status put_booleans(es_Buffer *out, const uint64_t *bits,
   return ES_OK;
 }
 
+/* The value on top, which is no string. */
+static const char *put_value(es_ColumnWriter *w, int type) {
+  w->common = (int)MIXED;
+  if (type == LUA_TNIL) {   /* a field that is empty */
+    lua_pushlightuserdata(w->L, NULL);
+    lua_replace(w->L, -2);
+  }
+  return es_luadoc_emit(w->walk, lua_gettop(w->L));
+}
+
+/* Longer strings do not fit into a document: they could not be read again. */
+static const char *put_string(es_ColumnWriter *w) {
+  size_t n;
+  const char *s = lua_tolstring(w->L, -1, &n);
+  if (n > UINT32_MAX) return es_luadoc_reason(ES_LIMIT);
+  es_try_put(w->L, w->out, es_cbor_put_string(w->out, s, n));
+  return NULL;
+}
+
 static const char *put_values(es_ColumnWriter *w, int column,
                               const uint32_t *keys, uint32_t n,
                               uint32_t *at) {
   const char *wrong = NULL;
   uint32_t i;
+  w->common = (int)(n > 0 ? ALL_STRINGS : MIXED);
   es_try_put(w->L, w->out, es_cbor_put_head(w->out, ES_CBOR_ARRAY, n));
   for (i = 0; i < n && wrong == NULL; i++) {
-    if (lua_rawgeti(w->L, column, keys[i]) == LUA_TNIL) {
-      lua_pushlightuserdata(w->L, NULL);   /* a field that is empty */
-      lua_replace(w->L, -2);
-    }
+    int type = lua_rawgeti(w->L, column, keys[i]);
     *at = i;
-    wrong = es_luadoc_emit(w->walk, lua_gettop(w->L));
+    wrong = type == LUA_TSTRING ? put_string(w) : put_value(w, type);
     lua_pop(w->L, 1);
   }
   return wrong;
@@ -137,7 +172,7 @@ int es_column_is_typed(const es_ColumnWriter *w, es_FieldType type) {
     case ES_FIELD_INTEGER:
     case ES_FIELD_FLOAT:
       return w->common == (int)ALL_INTEGERS || w->common == (int)ALL_FLOATS;
-    case ES_FIELD_STRING: return 0;
+    case ES_FIELD_STRING: return w->common == (int)ALL_STRINGS;
     case ES_FIELD_NULLABLE: return 1;
     default: return w->common != (int)MIXED;
   }

@@ -188,20 +188,6 @@ es_Status es_document_key(es_Document *d, const char *s, size_t n) {
 
 /* ---- reading ----------------------------------------------------------- */
 
-const es_Node *es_document_node(const es_Document *d, uint32_t index) {
-  return &d->nodes[index];
-}
-
-const char *es_document_text(const es_Document *d, const es_Node *node) {
-  /* without any bytes there may be no block to point into */
-  return node->count == 0 ? "" : d->text.data + node->u.text;
-}
-
-uint32_t es_document_next(const es_Document *d, uint32_t index) {
-  const es_Node *node = &d->nodes[index];
-  return node->type >= ES_NODE_ARRAY ? node->u.end : index + 1;
-}
-
 uint32_t es_document_find(const es_Document *d, uint32_t index,
                           const char *key, size_t n) {
   uint32_t found = 0;

@@ -81,11 +81,25 @@ es_Status es_document_string(es_Document *d, const char *s, size_t n);
 es_Status es_document_string_room(es_Document *d, size_t n, char **out);
 
 /* Reading. Indices are trusted. */
-const es_Node *es_document_node(const es_Document *d, uint32_t index);
+static inline const es_Node *es_document_node(const es_Document *d,
+                                              uint32_t index) {
+  return &d->nodes[index];
+}
+
 /* The bytes of a string node (not terminated). */
-const char *es_document_text(const es_Document *d, const es_Node *node);
+static inline const char *es_document_text(const es_Document *d,
+                                           const es_Node *node) {
+  /* without any bytes there may be no block to point into */
+  return node->count == 0 ? "" : d->text.data + node->u.text;
+}
+
 /* The index of the node behind the value at 'index'. */
-uint32_t es_document_next(const es_Document *d, uint32_t index);
+static inline uint32_t es_document_next(const es_Document *d,
+                                        uint32_t index) {
+  const es_Node *node = &d->nodes[index];
+  return node->type >= ES_NODE_ARRAY ? node->u.end : index + 1;
+}
+
 /*
 ** The value of 'key' in the object at 'index', or 0 when it has none: the last
 ** one, should the key occur twice.

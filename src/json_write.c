@@ -15,12 +15,6 @@ static int class_of(Byte c) {
   return c == 0xED ? SURROGATE : RAW;
 }
 
-static es_Status put_char(es_Buffer *out, char c) {
-  if (out->len == out->cap) return es_buffer_putc(out, c);
-  out->data[out->len++] = c;
-  return ES_OK;
-}
-
 /* ---- strings ----------------------------------------------------------- */
 
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
@@ -87,7 +81,7 @@ static es_Status put_escaped(es_Buffer *out, const Byte *p, size_t n) {
     p += taken;
     n -= taken;
   }
-  return status == ES_OK ? put_char(out, '"') : status;
+  return status == ES_OK ? es_buffer_putc(out, '"') : status;
 }
 
 static es_Status put_string(es_Buffer *out, const char *s, size_t n) {
@@ -116,7 +110,7 @@ static es_JsonSink *self(es_Sink *s) {
 static es_Status separate(es_JsonSink *s) {
   int due = s->comma;
   s->comma = 1;
-  return due ? put_char(s->out, ',') : ES_OK;
+  return due ? es_buffer_putc(s->out, ',') : ES_OK;
 }
 
 /*
@@ -160,7 +154,7 @@ static es_Status on_open(es_Sink *sink, es_NodeType type,
 static es_Status on_close(es_Sink *sink) {
   es_JsonSink *s = self(sink);
   s->comma = 1;
-  return put_char(s->out, s->object[--s->depth] ? '}' : ']');
+  return es_buffer_putc(s->out, s->object[--s->depth] ? '}' : ']');
 }
 
 /* A failure leaves nothing behind, so that the call can be repeated. */
@@ -179,7 +173,7 @@ static es_Status on_key(es_Sink *sink, const char *text, size_t n) {
   if (n == 9 && memcmp(text, "__proto__", 9) == 0) return ES_INVALID;
   status = separate(s);
   if (status == ES_OK) status = put_string(s->out, text, n);
-  if (status == ES_OK) status = put_char(s->out, ':');
+  if (status == ES_OK) status = es_buffer_putc(s->out, ':');
   s->comma = 0;
   return status == ES_OK ? ES_OK : take_back(s, len, comma, status);
 }
@@ -203,7 +197,7 @@ static es_Status on_member(es_Sink *sink, const es_Member *m) {
 
 es_Status es_json_quote(es_Buffer *out, const char *text, size_t n) {
   es_Status status = put_string(out, text, n);
-  return status == ES_OK ? put_char(out, ':') : status;
+  return status == ES_OK ? es_buffer_putc(out, ':') : status;
 }
 
 static es_Status on_null(es_Sink *sink) {

@@ -10,14 +10,19 @@
 #include "guard.h"
 #include "utf8.h"
 
+/* A member of an object. */
 typedef struct es_KeyRef {
+  uint64_t rank;      /* the order of keys; equal ones need a closer look */
   const char *text;   /* anchored by the table it is a key of */
   size_t len;
-  int idx;            /* stack index of the key itself; 0: not kept */
+  int value;          /* stack index of the value; 0: not kept */
 } es_KeyRef;
 
-/* As many keys of an object stay on the stack, which saves finding them. */
-enum { KEPT_KEYS = 16 };
+/* So many members of a table stay on the stack, which saves finding them. */
+enum { KEPT = 16 };
+
+/* A key and its value lie there while its table is open. */
+enum { STACK = 2 * KEPT + 8 };
 
 es_LuaWalk *es_luadoc_walk(lua_State *L, const es_State *s, es_Sink *sink) {
   es_LuaWalk *w = lua_newuserdatauv(L, sizeof *w, 0);
@@ -47,20 +52,33 @@ const char *es_luadoc_reason(es_Status status) {
     if (told_ != ES_OK) return es_luadoc_reason(told_);        \
   } while (0)
 
-typedef int (*es_Compare)(const char *a, size_t n, const char *b, size_t m);
-
-static int compare(es_Compare order, const es_KeyRef *a,
-                   const es_KeyRef *b) {
-  return order(a->text, a->len, b->text, b->len);
+/* The first bytes of a key as one number. */
+static uint64_t head_of(const char *text, size_t len) {
+  uint64_t head = 0;
+  size_t i;
+  for (i = 0; i < len && i < 8; i++)
+    head = head << 8 | (unsigned char)text[i];
+  return len > 0 && len < 8 ? head << (8 * (8 - len)) : head;
 }
 
-static void sift(es_Compare order, es_KeyRef *k, size_t i, size_t n) {
+/* In CBOR byte strings come first, and shorter ones before longer ones. */
+static uint64_t rank_of(const es_LuaWalk *w, const char *text, size_t len) {
+  if (!w->exact) return head_of(text, len);
+  return (uint64_t)es_utf8_strict(text, len) << 63 | len;
+}
+
+/* What es_document_compare, or es_cbor_compare_keys if exact, says. */
+static int compare(const es_KeyRef *a, const es_KeyRef *b) {
+  if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+  return es_document_compare(a->text, a->len, b->text, b->len);
+}
+
+static void sift(es_KeyRef *k, size_t i, size_t n) {
   while (2 * i + 1 < n) {
     size_t child = 2 * i + 1;
     es_KeyRef t;
-    if (child + 1 < n && compare(order, &k[child + 1], &k[child]) > 0)
-      child++;
-    if (compare(order, &k[child], &k[i]) <= 0) return;
+    if (child + 1 < n && compare(&k[child + 1], &k[child]) > 0) child++;
+    if (compare(&k[child], &k[i]) <= 0) return;
     t = k[i];
     k[i] = k[child];
     k[child] = t;
@@ -69,29 +87,30 @@ static void sift(es_Compare order, es_KeyRef *k, size_t i, size_t n) {
 }
 
 /* Most objects are small. */
-static void insertion_sort(es_Compare order, es_KeyRef *k, size_t n) {
+static void insertion_sort(es_KeyRef *k, size_t n) {
   size_t i, j;
   for (i = 1; i < n; i++) {
-    es_KeyRef t = k[i];
-    for (j = i; j > 0 && compare(order, &k[j - 1], &t) > 0; j--)
-      k[j] = k[j - 1];
+    es_KeyRef t;
+    if (compare(&k[i - 1], &k[i]) < 0) continue;
+    t = k[i];
+    for (j = i; j > 0 && compare(&k[j - 1], &t) > 0; j--) k[j] = k[j - 1];
     k[j] = t;
   }
 }
 
 /* Heap sort: in place, and n log n also for crafted names. */
-static void sort_keys(es_Compare order, es_KeyRef *k, size_t n) {
+static void sort_keys(es_KeyRef *k, size_t n) {
   size_t i;
-  if (n <= KEPT_KEYS) {
-    insertion_sort(order, k, n);
+  if (n <= KEPT) {
+    insertion_sort(k, n);
     return;
   }
-  for (i = n / 2; i > 0; i--) sift(order, k, i - 1, n);
+  for (i = n / 2; i > 0; i--) sift(k, i - 1, n);
   for (i = n; i > 1; i--) {
     es_KeyRef t = k[0];
     k[0] = k[i - 1];
     k[i - 1] = t;
-    sift(order, k, 0, i - 1);
+    sift(k, 0, i - 1);
   }
 }
 
@@ -99,42 +118,60 @@ static const char *emit(es_LuaWalk *w, int idx);
 
 /* What a table is, by its keys and its mark. */
 typedef struct es_Shape {
-  lua_Integer strings, integers, length;
+  lua_Integer strings, integers;
+  lua_Integer length;  /* once there was a key that is no string; or -1 */
+  int base;           /* the i-th member is kept at base + 2 * i, from 0 */
+  int ordered;        /* the integers came as 1, 2, 3, ... */
   const char *wrong;
 } es_Shape;
 
-/* Notes the key on top, a string; the first ones stay on the stack. */
-static void note_key(es_LuaWalk *w, lua_Integer n) {
+/* Notes the key at 'idx', a string; 0 <= 'value' is where its value stays. */
+static void note_key(es_LuaWalk *w, int idx, int value) {
   es_KeyRef k;
-  k.text = lua_tolstring(w->L, -1, &k.len);
-  k.idx = 0;
-  if (n < KEPT_KEYS) {
-    lua_pushvalue(w->L, -1);
-    k.idx = lua_gettop(w->L) - 1;
-  }
-  es_try(w->L, es_buffer_reserve(w->keys, sizeof k));
+  k.text = lua_tolstring(w->L, idx, &k.len);
+  k.rank = rank_of(w, k.text, k.len);
+  k.value = value;
+  if (w->keys->cap - w->keys->len < sizeof k)
+    es_try(w->L, es_buffer_reserve(w->keys, sizeof k));
   memcpy(w->keys->data + w->keys->len, &k, sizeof k);
   w->keys->len += sizeof k;
 }
 
+/* Counts the key below the top, of the table at 'idx'. */
+static void see_key(es_LuaWalk *w, es_Shape *s, int idx, int key, int kept) {
+  int integer = 0;
+  lua_Integer i;
+  if (lua_type(w->L, key) == LUA_TSTRING) {
+    note_key(w, key, kept ? key + 1 : 0);
+    s->strings++;
+    return;
+  }
+  if (s->length < 0) s->length = (lua_Integer)lua_rawlen(w->L, idx);
+  i = lua_tointegerx(w->L, key, &integer);
+  if (!integer || i < 1 || i > s->length)
+    s->wrong = "has a key that is neither a string nor in 1..n";
+  s->ordered &= i == ++s->integers;
+}
+
 /*
 ** Looks at all keys. The strings are noted behind the keys of the open
-** objects, and the first ones stay on the stack. [-0, +KEPT_KEYS at most]
+** objects, and the first members stay on the stack. [-0, +2 * KEPT at most]
 */
 static es_Shape shape_of(es_LuaWalk *w, int idx) {
   lua_State *L = w->L;
-  es_Shape s = {0, 0, (lua_Integer)lua_rawlen(L, idx), NULL};
+  es_Shape s = {0, 0, -1, 0, 1, NULL};
+  int key, kept = KEPT;
+  key = lua_gettop(L) + 1;
+  s.base = key + 1;
   lua_pushnil(L);
   while (lua_next(L, idx)) {   /* key value */
-    lua_pop(L, 1);
-    if (lua_type(L, -1) == LUA_TSTRING) {
-      note_key(w, s.strings++);
-    } else if (lua_isinteger(L, -1) && lua_tointeger(L, -1) >= 1 &&
-               lua_tointeger(L, -1) <= s.length) {
-      s.integers++;
+    see_key(w, &s, idx, key, kept > 0);
+    if (s.wrong != NULL) return s;
+    if (kept-- > 0) {
+      lua_pushvalue(L, key);
+      key += 2;
     } else {
-      s.wrong = "has a key that is neither a string nor in 1..n";
-      return s;
+      lua_pop(L, 1);
     }
   }
   if (s.integers > 0 && s.strings > 0) s.wrong = "is a mixed table";
@@ -148,13 +185,18 @@ static uint32_t count_of(lua_Integer n) {
   return n < ES_UNCOUNTED ? (uint32_t)n : ES_UNCOUNTED - 1;
 }
 
-static const char *emit_array(es_LuaWalk *w, int idx, lua_Integer n) {
+static const char *emit_array(es_LuaWalk *w, int idx, const es_Shape *s) {
   es_Level *level = &w->levels[w->depth - 1];
   const char *wrong = NULL;
-  lua_Integer i;
+  lua_Integer i, n = s->integers;
+  int kept = s->ordered && n <= KEPT;
   tell(w, w->sink->open(w->sink, ES_NODE_ARRAY, count_of(n)));
   for (i = 1; i <= n && wrong == NULL; i++) {
     level->index = i;
+    if (kept) {
+      wrong = emit(w, s->base + 2 * (int)(i - 1));
+      continue;
+    }
     lua_rawgeti(w->L, idx, i);
     wrong = emit(w, lua_gettop(w->L));
     lua_pop(w->L, 1);
@@ -171,8 +213,8 @@ static const char *emit_entry(es_LuaWalk *w, int idx, const es_KeyRef *k) {
   if (!w->exact && es_utf8_check(k->text, k->len) != k->len)
     return "has a key that is not UTF-8";
   tell(w, w->sink->key(w->sink, k->text, k->len));
-  if (k->idx != 0) lua_pushvalue(w->L, k->idx);
-  else lua_pushlstring(w->L, k->text, k->len);
+  if (k->value != 0) return emit(w, k->value);
+  lua_pushlstring(w->L, k->text, k->len);
   lua_rawget(w->L, idx);
   wrong = emit(w, lua_gettop(w->L));
   lua_pop(w->L, 1);
@@ -184,8 +226,7 @@ static const char *emit_object(es_LuaWalk *w, int idx, size_t n) {
   size_t i, start = w->keys->len - n * sizeof(es_KeyRef);
   const char *wrong = NULL;
   tell(w, w->sink->open(w->sink, ES_NODE_OBJECT, count_of((lua_Integer)n)));
-  sort_keys(w->exact ? es_cbor_compare_keys : es_document_compare,
-            (es_KeyRef *)(void *)(w->keys->data + start), n);
+  sort_keys((es_KeyRef *)(void *)(w->keys->data + start), n);
   for (i = 0; i < n && wrong == NULL; i++) {
     es_KeyRef k;   /* a copy: the buffer moves when it grows */
     memcpy(&k, w->keys->data + start + i * sizeof k, sizeof k);
@@ -208,9 +249,11 @@ static const char *enter(es_LuaWalk *w, int idx) {
   if (w->depth == ES_DEPTH_MAX) return "is nested too deep";
   for (i = 0; i < w->depth; i++)
     if (w->levels[i].table == table) return "contains itself";
-  memset(&w->levels[w->depth], 0, sizeof w->levels[0]);
-  w->levels[w->depth++].table = table;
-  es_need_stack(w->L, KEPT_KEYS + 8);
+  w->levels[i].table = table;
+  w->levels[i].key = NULL;
+  w->levels[i].index = 0;
+  w->depth++;
+  es_need_stack(w->L, STACK);
   return NULL;
 }
 
@@ -233,7 +276,7 @@ static const char *emit_table(es_LuaWalk *w, int idx) {
   wrong = s.wrong;
   if (wrong != NULL) w->depth--;   /* the table itself is wrong */
   else if (s.strings > 0) wrong = emit_object(w, idx, (size_t)s.strings);
-  else if (s.integers > 0) wrong = emit_array(w, idx, s.integers);
+  else if (s.integers > 0) wrong = emit_array(w, idx, &s);
   else wrong = emit_empty(w, marked);
   lua_settop(w->L, top);
   w->keys->len = keys;

@@ -24,13 +24,17 @@ static size_t sequence(const unsigned char *p, size_t left) {
 }
 
 /* Bytes of ASCII at the start: most text is nothing else. */
-static size_t ascii(const char *s, size_t n) {
+static inline size_t ascii(const char *s, size_t n) {
   size_t i = 0;
-  while (n - i >= 8) {
-    uint64_t word;
+  uint64_t word;
+  uint32_t half;
+  for (; n - i >= 8; i += 8) {
     memcpy(&word, s + i, 8);
     if ((word & HIGH_BITS) != 0) break;
-    i += 8;
+  }
+  if (n - i >= 4) {
+    memcpy(&half, s + i, 4);
+    if ((half & (uint32_t)HIGH_BITS) == 0) i += 4;
   }
   while (i < n && (unsigned char)s[i] < 0x80) i++;
   return i;
