@@ -34,7 +34,8 @@ static void append(es_Buffer *b, unsigned major, unsigned info,
   b->len += n + 1;
 }
 
-static inline void append_head(es_Buffer *b, es_CborMajor major, uint64_t value) {
+static inline void append_head(es_Buffer *b, es_CborMajor major,
+                               uint64_t value) {
   if (value < 24)
     b->data[b->len++] = (char)((unsigned)major << 5 | (unsigned)value);
   else
@@ -171,10 +172,6 @@ static es_Status on_key(es_Sink *s, const char *text, size_t n) {
   return on_string(s, text, n);
 }
 
-static es_Status on_member(es_Sink *s, const es_Member *m) {
-  return on_key(s, m->text, m->len);
-}
-
 static es_Status on_null(es_Sink *s) {
   return es_cbor_put_null(out_of(s));
 }
@@ -193,7 +190,7 @@ static es_Status on_number(es_Sink *s, double value) {
 
 void es_sink_cbor(es_CborSink *s, es_Buffer *out) {
   static const es_Sink methods = {
-    on_open, on_close, on_key, on_member, on_null,
+    on_open, on_close, on_key, NULL, on_null,
     on_boolean, on_integer, on_number, on_string
   };
   s->sink = methods;

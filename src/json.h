@@ -47,8 +47,11 @@ es_JsonError es_json_read_last(es_Document *d, const char *s, size_t n,
 /* What is wrong, in words, for a message ("a key occurs twice"). */
 const char *es_json_message(es_JsonError error);
 
-/* Appends "text": with the quotes and escapes of JSON, for es_Member. */
-es_Status es_json_quote(es_Buffer *out, const char *text, size_t n);
+/*
+** Makes the JSON text of a phrase at the end of 'texts'. Once all are made and
+** the buffer does not move any more, 'p->text' must be set.
+*/
+es_Status es_json_phrase(es_Buffer *texts, es_Phrase *p);
 
 /* A sink that appends compact JSON text to 'out'. ES_NODE_EMPTY is "{}". */
 typedef struct es_JsonSink {

@@ -178,26 +178,25 @@ static es_Status on_key(es_Sink *sink, const char *text, size_t n) {
   return status == ES_OK ? ES_OK : take_back(s, len, comma, status);
 }
 
-/* The text was made by es_json_quote, so that it only needs copying. */
-static es_Status on_member(es_Sink *sink, const es_Member *m) {
+/* Copied in whole blocks, which takes no loop for most phrases. */
+static es_Status on_phrase(es_Sink *sink, const es_Phrase *p) {
   es_JsonSink *s = self(sink);
   es_Buffer *out = s->out;
   char *to;
-  if (out->cap - out->len <= m->nquoted &&
-      es_buffer_reserve(out, m->nquoted + 1) != ES_OK)
+  size_t i = 0;
+  if (es_buffer_reserve(out, p->len + ES_PHRASE_BLOCK + 1) != ES_OK)
     return ES_NOMEM;
   to = out->data + out->len;
   *to = ',';
-  to += s->comma;
-  memcpy(to, m->quoted, m->nquoted);
-  out->len += s->comma + m->nquoted;
-  s->comma = 0;
+  to += s->comma & p->before;
+  do {
+    memcpy(to + i, p->text + i, ES_PHRASE_BLOCK);
+    i += ES_PHRASE_BLOCK;
+  } while (i < p->len);
+  out->len = (size_t)(to + p->len - out->data);
+  s->comma = p->after;
+  s->depth = (uint32_t)((int)s->depth + p->depth);
   return ES_OK;
-}
-
-es_Status es_json_quote(es_Buffer *out, const char *text, size_t n) {
-  es_Status status = put_string(out, text, n);
-  return status == ES_OK ? es_buffer_putc(out, ':') : status;
 }
 
 static es_Status on_null(es_Sink *sink) {
@@ -235,11 +234,64 @@ static es_Status on_string(es_Sink *sink, const char *text, size_t n) {
 
 void es_sink_json(es_JsonSink *s, es_Buffer *out) {
   static const es_Sink methods = {
-    on_open, on_close, on_key, on_member, on_null,
+    on_open, on_close, on_key, on_phrase, on_null,
     on_boolean, on_integer, on_number, on_string
   };
   s->sink = methods;
   s->out = out;
   s->depth = 0;
   s->comma = 0;
+}
+
+/* ---- phrases ----------------------------------------------------------- */
+
+static es_Status put_phrase_word(es_Buffer *out, const es_Word *word) {
+  es_Status status;
+  switch (word->type) {
+    case ES_WORD_KEY:
+      status = put_string(out, word->text, word->len);
+      return status == ES_OK ? es_buffer_putc(out, ':') : status;
+    case ES_WORD_STRING: return put_string(out, word->text, word->len);
+    case ES_WORD_OPEN_ARRAY: return es_buffer_putc(out, '[');
+    case ES_WORD_OPEN_OBJECT: return es_buffer_putc(out, '{');
+    case ES_WORD_CLOSE_ARRAY: return es_buffer_putc(out, ']');
+    default: return es_buffer_putc(out, '}');
+  }
+}
+
+static int closes(const es_Word *word) {
+  return word->type == ES_WORD_CLOSE_ARRAY ||
+         word->type == ES_WORD_CLOSE_OBJECT;
+}
+
+static int opens(const es_Word *word) {
+  return word->type == ES_WORD_OPEN_ARRAY ||
+         word->type == ES_WORD_OPEN_OBJECT;
+}
+
+/* Where its copy in blocks may read. */
+static es_Status put_padding(es_Buffer *texts) {
+  es_Status status = es_buffer_reserve(texts, ES_PHRASE_BLOCK);
+  if (status != ES_OK) return status;
+  memset(texts->data + texts->len, 0, ES_PHRASE_BLOCK);
+  texts->len += ES_PHRASE_BLOCK;
+  return ES_OK;
+}
+
+es_Status es_json_phrase(es_Buffer *texts, es_Phrase *p) {
+  es_Status status = ES_OK;
+  uint32_t i;
+  p->start = texts->len;
+  p->depth = 0;
+  p->after = 0;
+  p->before = !closes(&p->words[0]);
+  for (i = 0; i < p->count && status == ES_OK; i++) {
+    const es_Word *word = &p->words[i];
+    if (p->after && !closes(word)) status = es_buffer_putc(texts, ',');
+    if (status == ES_OK) status = put_phrase_word(texts, word);
+    p->after = closes(word) || word->type == ES_WORD_STRING;
+    p->depth += opens(word) - closes(word);
+  }
+  p->len = texts->len - p->start;
+  return status == ES_OK ? put_padding(texts) : status;
 }

@@ -16,11 +16,38 @@
 /* Which part of a record an entry belongs to. */
 typedef enum es_Part { PART_TAGS, PART_TRAITS, PART_PAIRS, PARTS } es_Part;
 
-/* Where the values of an entry are: its columns are on the stack. */
-typedef struct es_Column {
-  int first;             /* stack index of the first field's column */
-  uint32_t member;       /* index of its name in 'members' */
-} es_Column;
+/* What is told about every entity, and where it stands in a record. */
+enum {
+  SAY_RECORD,          /* {"tags":[ */
+  SAY_RECORD_NO_TAGS,  /* {"tags":[],"traits":{ */
+  SAY_TRAITS,          /* ],"traits":{ */
+  SAY_PAIRS,           /* },"pairs":{ */
+  SAY_END,             /* }} */
+  SAY_END_NO_PAIRS,    /* },"pairs":{}} */
+  SAY_TARGET,          /* {"target": */
+  SAY_END_PAIR,        /* } */
+  SAY_END_LIST,        /* ] */
+  SAY_COUNT
+};
+
+/*
+** What is told of an entry. A tag: its name. A relation: its name and a list
+** that opens. Then, one for each field, the key and what stands before it (for
+** any other value: one), and last what closes behind them.
+*/
+typedef struct es_Words {
+  const es_Entry *entry;
+  const es_Phrase *name;
+  const es_Phrase *fields;
+  uint32_t n;                /* how many fields are told; 0: one value */
+  int columns;               /* stack index of the first field's column */
+} es_Words;
+
+/* An entry that occurs among the 64 slots in hand. */
+typedef struct es_Active {
+  const es_Words *words;
+  uint64_t has;              /* who of them has it */
+} es_Active;
 
 /* One save. It is a userdata, so that an escaped ctx.ref finds it dead. */
 typedef struct es_Save {
@@ -30,10 +57,11 @@ typedef struct es_Save {
   es_Buffer *path;       /* scratch of error paths */
   uint32_t *index;       /* slot -> snapshot index, or NOT_SAVED */
   uint32_t slots;        /* length of 'index' */
-  es_Member *members;    /* per entry: its name, then its fields */
-  es_Column *columns;    /* per entry */
-  uint32_t *active;      /* entries that occur among 64 slots, by part */
+  es_Phrase *phrases;    /* SAY_..., then those of the entries */
+  es_Words *words;       /* per entry */
+  es_Active *active;     /* who occurs among 64 slots, by part */
   uint32_t end[PARTS];   /* where the parts end in 'active' */
+  uint64_t any[PARTS];   /* who of the 64 has something in the part */
   int ctx;               /* stack index of the codecs' context */
   unsigned char open;    /* the save is running */
   /* where the walk is, for messages */
@@ -102,13 +130,9 @@ static void fail(const es_Save *s, const char *code, const char *reason) {
 #define tell_open(s, type) \
   tell(s, (s)->sink->open((s)->sink, type, ES_UNCOUNTED))
 #define tell_close(s) tell(s, (s)->sink->close((s)->sink))
-#define tell_member(s, i) tell(s, (s)->sink->member((s)->sink, i))
-#define tell_word(s, k)                                             \
-  do {                                                              \
-    static const es_Member word_ = {k, sizeof(k) - 1, "\"" k "\":", \
-                                    sizeof(k) + 2};                 \
-    tell_member(s, &word_);                                         \
-  } while (0)
+#define tell_key(s, k) tell(s, (s)->sink->key((s)->sink, k, sizeof(k) - 1))
+#define say(s, p) tell(s, (s)->sink->phrase((s)->sink, p))
+#define say_fixed(s, which) say(s, &(s)->phrases[which])
 
 /* The value at 'idx', which must be JSON-safe. */
 static void save_value(const es_Save *s, int idx) {
@@ -145,16 +169,19 @@ static void fail_type(const es_Save *s, const es_Field *f, int idx) {
   fail(s, ES_CODE_NOT_SERIALIZABLE, lua_tostring(s->op.L, -1));
 }
 
-/* Any field but a reference; the common types are told without a walk. */
-static void save_plain(es_Save *s, const es_Field *f, int idx) {
+/* Any field but a reference; numbers are told without a walk. */
+static void save_plain(const es_Save *s, const es_Field *f, int idx,
+                       int type) {
   lua_State *L = s->op.L;
-  int type = lua_type(L, idx);
   if (type == LUA_TNUMBER && f->type != ES_FIELD_STRING &&
       f->type != ES_FIELD_BOOLEAN) {
-    double d = lua_tonumber(L, idx);
-    if (lua_isinteger(L, idx))
+    double d;
+    if (lua_isinteger(L, idx)) {
       tell(s, s->sink->integer(s->sink, lua_tointeger(L, idx)));
-    else if (d - d == 0.0)   /* finite */
+      return;
+    }
+    d = lua_tonumber(L, idx);
+    if (d - d == 0.0)   /* finite */
       tell(s, s->sink->number(s->sink, d));
     else
       save_value(s, idx);
@@ -167,26 +194,19 @@ static void save_plain(es_Save *s, const es_Field *f, int idx) {
   }
 }
 
-static const es_Column *column_of(const es_Save *s, const es_Entry *e) {
-  return &s->columns[e - s->op.w->registry.entries];
-}
-
-static void save_soa(es_Save *s, const es_Entry *e, uint32_t key) {
-  const es_Trait *t = e->store->trait;
-  const es_Column *c = column_of(s, e);
+static void save_fields(es_Save *s, const es_Words *w, uint32_t key) {
+  const es_Entry *e = w->entry;
   lua_State *L = s->op.L;
-  uint32_t i;
-  int top = lua_gettop(L);
-  tell_open(s, ES_NODE_OBJECT);
-  for (i = 0; i < t->nfields; i++) lua_rawgeti(L, c->first + (int)i, key);
-  for (i = 0; i < t->nfields; i++) {
-    s->field = &t->fields[i];
-    tell_member(s, &s->members[c->member + 1 + i]);
-    if (es_entry_is_ref(e, i)) save_ref(s, top + 1 + (int)i);
-    else save_plain(s, s->field, top + 1 + (int)i);
+  int top = lua_gettop(L), n = (int)w->n, i;
+  for (i = 0; i < n; i++) {
+    int type;
+    s->field = &e->store->trait->fields[i];
+    say(s, &w->fields[i]);
+    type = lua_rawgeti(L, w->columns + i, key);
+    if (es_entry_is_ref(e, (uint32_t)i)) save_ref(s, top + 1 + i);
+    else save_plain(s, s->field, top + 1 + i, type);
   }
   s->field = NULL;
-  tell_close(s);
   lua_settop(L, top);
 }
 
@@ -219,40 +239,43 @@ static void save_with_codec(es_Save *s, const es_Entry *e, uint32_t slot) {
   lua_settop(L, top);
 }
 
-static void save_data(es_Save *s, const es_Entry *e, uint32_t key) {
-  if (e->codec) {
-    save_with_codec(s, e, key);
-  } else if (e->store->trait->kind == ES_SOA) {
-    save_soa(s, e, key);
+/* The value, with its key and all else that stands around it. */
+static void save_data(es_Save *s, const es_Words *w, uint32_t key) {
+  const es_Entry *e = w->entry;
+  if (w->n > 0) {
+    save_fields(s, w, key);
   } else {
-    lua_rawgeti(s->op.L, column_of(s, e)->first, key);
-    save_value(s, lua_gettop(s->op.L));
-    lua_pop(s->op.L, 1);
+    say(s, w->fields);
+    if (e->codec) {
+      save_with_codec(s, e, key);
+    } else {
+      lua_rawgeti(s->op.L, w->columns, key);
+      save_value(s, lua_gettop(s->op.L));
+      lua_pop(s->op.L, 1);
+    }
   }
+  if (w->n > 0 || e->store->trait->relation)
+    say(s, &w->fields[w->n > 0 ? w->n : 1]);
 }
 
 /* The targets of one relation of one entity. */
-static void save_pairs(es_Save *s, const es_Entry *e, uint32_t slot) {
-  const es_Pairs *p = &e->store->pairs;
+static void save_pairs(es_Save *s, const es_Words *w, uint32_t slot) {
+  const es_Trait *t = w->entry->store->trait;
+  const es_Pairs *p = &w->entry->store->pairs;
   uint32_t row;
   s->pair = 0;
-  tell_member(s, &s->members[column_of(s, e)->member]);
-  tell_open(s, ES_NODE_ARRAY);
+  say(s, w->name);
   for (row = es_pairs_first(p, slot); row != 0;
        row = es_pairs_next(p, row), s->pair++) {
     uint32_t target = s->index[p->rows[row].target];
     if (target == NOT_SAVED)
       fail(s, ES_CODE_DANGLING, "points at an entity that is not saved");
-    tell_open(s, ES_NODE_OBJECT);
-    tell_word(s, "target");
+    say_fixed(s, SAY_TARGET);
     tell(s, s->sink->integer(s->sink, target));
-    if (e->store->trait->kind != ES_TAG) {
-      tell_word(s, "data");
-      save_data(s, e, row);
-    }
-    tell_close(s);
+    if (t->kind != ES_TAG) save_data(s, w, row);
+    else say_fixed(s, SAY_END_PAIR);
   }
-  tell_close(s);
+  say_fixed(s, SAY_END_LIST);
 }
 
 static es_Part part_of(const es_Entry *e) {
@@ -260,29 +283,18 @@ static es_Part part_of(const es_Entry *e) {
   return e->store->trait->kind == ES_TAG ? PART_TAGS : PART_TRAITS;
 }
 
-static void save_entry(es_Save *s, const es_Entry *e, es_Part part,
-                       uint32_t slot) {
-  s->entry = e;
-  if (part == PART_TAGS) {
-    tell(s, s->sink->string(s->sink, e->name, e->len));
-  } else if (part == PART_PAIRS) {
-    save_pairs(s, e, slot);
-  } else {
-    tell_member(s, &s->members[column_of(s, e)->member]);
-    save_data(s, e, slot);
-  }
-}
-
 /* The active entries of one part that the slot has. */
 static void save_part(es_Save *s, es_Part part, uint32_t slot) {
   uint32_t i = part == PART_TAGS ? 0 : s->end[part - 1];
-  tell_open(s, part == PART_TAGS ? ES_NODE_ARRAY : ES_NODE_OBJECT);
   for (; i < s->end[part]; i++) {
-    const es_Entry *e = &s->op.w->registry.entries[s->active[i]];
-    if (es_bitset_test(&e->store->has, slot)) save_entry(s, e, part, slot);
+    const es_Words *w = s->active[i].words;
+    if (!(s->active[i].has >> (slot & 63) & 1)) continue;
+    s->entry = w->entry;
+    if (part == PART_TAGS) say(s, w->name);
+    else if (part == PART_PAIRS) save_pairs(s, w, slot);
+    else save_data(s, w, slot);
   }
   s->entry = NULL;
-  tell_close(s);
 }
 
 /* Lists the entries that occur among the 64 slots of word k, by part. */
@@ -291,25 +303,40 @@ static void find_active(es_Save *s, uint32_t k) {
   uint32_t i, n = 0;
   es_Part part;
   for (part = PART_TAGS; part < PARTS; part++) {
-    for (i = 0; i < r->n; i++)
-      if (!r->entries[i].transient && part_of(&r->entries[i]) == part &&
-          es_bitset_word(&r->entries[i].store->has, k) != 0)
-        s->active[n++] = i;
+    s->any[part] = 0;
+    for (i = 0; i < r->n; i++) {
+      const es_Entry *e = &r->entries[i];
+      uint64_t has = es_bitset_word(&e->store->has, k);
+      if (has == 0 || e->transient || part_of(e) != part) continue;
+      s->active[n].words = &s->words[i];
+      s->active[n++].has = has;
+      s->any[part] |= has;
+    }
     s->end[part] = n;
   }
 }
 
+static int has_any(const es_Save *s, es_Part part, uint32_t slot) {
+  return (int)(s->any[part] >> (slot & 63) & 1);
+}
+
 static void save_record(es_Save *s, uint32_t slot) {
-  tell_open(s, ES_NODE_OBJECT);
-  tell_word(s, "tags");
-  save_part(s, PART_TAGS, slot);
-  tell_word(s, "traits");
-  save_part(s, PART_TRAITS, slot);
-  if (s->record != NOT_SAVED) {
-    tell_word(s, "pairs");
-    save_part(s, PART_PAIRS, slot);
+  int world = s->record == NOT_SAVED;
+  if (has_any(s, PART_TAGS, slot)) {
+    say_fixed(s, SAY_RECORD);
+    save_part(s, PART_TAGS, slot);
+    say_fixed(s, SAY_TRAITS);
+  } else {
+    say_fixed(s, SAY_RECORD_NO_TAGS);
   }
-  tell_close(s);
+  save_part(s, PART_TRAITS, slot);
+  if (!world && has_any(s, PART_PAIRS, slot)) {
+    say_fixed(s, SAY_PAIRS);
+    save_part(s, PART_PAIRS, slot);
+    say_fixed(s, SAY_END);
+  } else {
+    say_fixed(s, world ? SAY_END : SAY_END_NO_PAIRS);
+  }
 }
 
 static void save_entities(es_Save *s) {
@@ -328,13 +355,13 @@ static void save_entities(es_Save *s) {
 
 static void save_all(es_Save *s) {
   tell_open(s, ES_NODE_OBJECT);
-  tell_word(s, "format");
+  tell_key(s, "format");
   tell(s, s->sink->string(s->sink, "ecs-serialize", 13));
-  tell_word(s, "version");
+  tell_key(s, "version");
   tell(s, s->sink->integer(s->sink, 1));
-  tell_word(s, "entities");
+  tell_key(s, "entities");
   save_entities(s);
-  tell_word(s, "world");
+  tell_key(s, "world");
   s->record = NOT_SAVED;
   find_active(s, 0);
   save_record(s, 0);
@@ -397,38 +424,91 @@ static int ctx_ref(lua_State *L) {
   return 1;
 }
 
-/* One more member, whose JSON text is appended to 'text'. */
-static void add_member(const es_Save *s, es_Buffer *text, es_Member *m,
-                       const char *name, size_t len) {
-  size_t start = text->len;
-  es_try(s->op.L, es_buffer_reserve(text, 6 * len + 3));
-  es_try_put(s->op.L, text, es_json_quote(text, name, len));
-  m->text = name;
-  m->len = len;
-  m->quoted = NULL;   /* set when the text does not move any more */
-  m->nquoted = text->len - start;
+/* The next phrase; the words are added. */
+static es_Phrase *next_phrase(es_Phrase **at) {
+  es_Phrase *p = (*at)++;
+  memset(p, 0, sizeof *p);
+  return p;
 }
 
-/* Names and fields of all entries, with their text. [-0, +2] */
-static void prepare_members(es_Save *s) {
+/* The words of the fixed phrases, by their first letters. */
+static void make_fixed(es_Phrase *phrases) {
+  static const char *const scripts[SAY_COUNT] = {
+    "{t[", "{t[]d{", "]d{", "}p{", "}}", "}p{}}", "{e", "}", "]"
+  };
+  int i;
+  for (i = 0; i < SAY_COUNT; i++) {
+    es_Phrase *p = &phrases[i];
+    const char *c;
+    memset(p, 0, sizeof *p);
+    for (c = scripts[i]; *c != '\0'; c++) {
+      switch (*c) {
+        case '{': es_phrase_word(p, ES_WORD_OPEN_OBJECT); break;
+        case '}': es_phrase_word(p, ES_WORD_CLOSE_OBJECT); break;
+        case '[': es_phrase_word(p, ES_WORD_OPEN_ARRAY); break;
+        case ']': es_phrase_word(p, ES_WORD_CLOSE_ARRAY); break;
+        case 't': es_phrase_key(p, "tags", 4); break;
+        case 'd': es_phrase_key(p, "traits", 6); break;
+        case 'p': es_phrase_key(p, "pairs", 5); break;
+        default: es_phrase_key(p, "target", 6); break;
+      }
+    }
+  }
+}
+
+/* The key of a value: the name of the trait, or "data" of a pair. */
+static void add_value_key(es_Phrase *p, const es_Entry *e) {
+  if (e->store->trait->relation) es_phrase_key(p, "data", 4);
+  else es_phrase_key(p, e->name, e->len);
+}
+
+static void make_fields(es_Words *w, es_Phrase **at) {
+  const es_Trait *t = w->entry->store->trait;
+  uint32_t i;
+  es_Phrase *p = next_phrase(at);
+  w->fields = p;
+  add_value_key(p, w->entry);
+  if (w->n > 0) es_phrase_word(p, ES_WORD_OPEN_OBJECT);
+  for (i = 0; i < w->n; i++) {
+    if (i > 0) p = next_phrase(at);
+    es_phrase_key(p, t->fields[i].name, t->fields[i].len);
+  }
+  p = next_phrase(at);
+  es_phrase_word(p, ES_WORD_CLOSE_OBJECT);
+  if (w->n > 0 && t->relation) es_phrase_word(p, ES_WORD_CLOSE_OBJECT);
+}
+
+static void make_words(es_Words *w, const es_Entry *e, es_Phrase **at) {
+  const es_Trait *t = e->store->trait;
+  es_Phrase *p = next_phrase(at);
+  w->entry = e;
+  w->name = p;
+  w->n = t->kind == ES_SOA && !e->codec ? t->nfields : 0;
+  if (t->relation) {
+    es_phrase_key(p, e->name, e->len);
+    es_phrase_word(p, ES_WORD_OPEN_ARRAY);
+  } else {
+    es_phrase_string(p, e->name, e->len);
+  }
+  make_fields(w, at);
+}
+
+/* All phrases, with their text. [-0, +2] */
+static void prepare_phrases(es_Save *s) {
   lua_State *L = s->op.L;
   const es_Registry *r = &s->op.w->registry;
   es_Buffer *text = es_guard_buffer(L);
-  size_t count = 1, at = 0;
-  uint32_t i, f, n = 0;
-  for (i = 0; i < r->n; i++) count += r->entries[i].store->trait->nfields + 1;
-  s->members = lua_newuserdatauv(L, count * sizeof *s->members, 0);
-  for (i = 0; i < r->n; i++) {
-    const es_Entry *e = &r->entries[i];
-    const es_Trait *t = e->store->trait;
-    s->columns[i].member = n;
-    add_member(s, text, &s->members[n++], e->name, e->len);
-    for (f = 0; f < t->nfields && t->kind == ES_SOA; f++)
-      add_member(s, text, &s->members[n++], t->fields[f].name,
-                 t->fields[f].len);
-  }
-  for (i = 0; i < n; at += s->members[i++].nquoted)
-    s->members[i].quoted = text->data + at;
+  size_t count = SAY_COUNT;
+  uint32_t i;
+  es_Phrase *p, *end;
+  for (i = 0; i < r->n; i++) count += r->entries[i].store->trait->nfields + 3;
+  s->phrases = lua_newuserdatauv(L, count * sizeof *s->phrases, 0);
+  make_fixed(s->phrases);
+  end = s->phrases + SAY_COUNT;
+  for (i = 0; i < r->n; i++) make_words(&s->words[i], &r->entries[i], &end);
+  for (p = s->phrases; p < end; p++)
+    es_try_put(L, text, es_json_phrase(text, p));
+  for (p = s->phrases; p < end; p++) p->text = text->data + p->start;
 }
 
 /* Puts all columns that the walk will read on the stack. [-0, +n] */
@@ -439,7 +519,7 @@ static void push_columns(es_Save *s) {
     const es_Store *store = r->entries[i].store;
     if (store->count == 0 || r->entries[i].transient) continue;
     es_need_stack(s->op.L, (int)store->trait->nfields + LUA_MINSTACK);
-    s->columns[i].first = lua_gettop(s->op.L) + 1;
+    s->words[i].columns = lua_gettop(s->op.L) + 1;
     for (f = 0; f < store->trait->nfields; f++)
       es_store_push_column(&s->op, store, f);
   }
@@ -458,7 +538,7 @@ static int run(lua_State *L) {
   s->slots = s->op.w->entities.known;
   s->index = lua_newuserdatauv(L, s->slots * sizeof *s->index, 0);
   s->active = lua_newuserdatauv(L, (entries + 1) * sizeof *s->active, 0);
-  s->columns = lua_newuserdatauv(L, (entries + 1) * sizeof *s->columns, 0);
+  s->words = lua_newuserdatauv(L, (entries + 1) * sizeof *s->words, 0);
   lua_createtable(L, 0, 1);
   s->ctx = lua_gettop(L);
   lua_pushvalue(L, lua_upvalueindex(1));
@@ -467,7 +547,7 @@ static int run(lua_State *L) {
   lua_setfield(L, s->ctx, "ref");
   number_entities(s);
   check_registered(s);
-  prepare_members(s);
+  prepare_phrases(s);
   push_columns(s);
   save_all(s);
   return 0;

@@ -13,25 +13,19 @@
 #include <stdint.h>
 
 #include "document.h"
+#include "phrase.h"
 
 typedef struct es_Sink es_Sink;
 
 #define ES_UNCOUNTED UINT32_MAX
-
-/* A key that is told often, with the JSON text of it ("name":). */
-typedef struct es_Member {
-  const char *text;
-  size_t len;
-  const char *quoted;
-  size_t nquoted;
-} es_Member;
 
 struct es_Sink {
   /* 'count': elements or pairs, or ES_UNCOUNTED when not known yet */
   es_Status (*open)(es_Sink *s, es_NodeType type, uint32_t count);
   es_Status (*close)(es_Sink *s);
   es_Status (*key)(es_Sink *s, const char *text, size_t n);
-  es_Status (*member)(es_Sink *s, const es_Member *m);   /* as key */
+  /* all of its words or none; NULL: must not be told */
+  es_Status (*phrase)(es_Sink *s, const es_Phrase *p);
   es_Status (*null)(es_Sink *s);
   es_Status (*boolean)(es_Sink *s, int value);
   es_Status (*integer)(es_Sink *s, int64_t value);
