@@ -359,49 +359,86 @@ static void push_float(lua_State *L, double d, int integers) {
 
 static int capacity(uint32_t n) { return n > INT32_MAX ? INT32_MAX : (int)n; }
 
-static void push_array(lua_State *L, const es_Document *d, uint32_t at,
-                       int integers) {
-  uint32_t i, n = es_document_node(d, at)->count, child = at + 1;
-  lua_createtable(L, capacity(n), 0);
-  es_state_push(L, ES_SHARED_ARRAY);
-  lua_setmetatable(L, -2);
-  for (i = 1; i <= n; i++) {
-    es_luadoc_push(L, d, child, integers);
-    lua_rawseti(L, -2, i);
-    child = es_document_next(d, child);
+/* A document whose containers are being pushed. */
+typedef struct es_Push {
+  lua_State *L;
+  const es_Document *d;
+  int integers;
+  int mark;   /* stack index of the metatable of arrays */
+} es_Push;
+
+/* What is neither a number nor a container. */
+static void push_other(lua_State *L, const es_Document *d,
+                       const es_Node *node) {
+  switch (node->type) {
+    case ES_NODE_STRING:
+      lua_pushlstring(L, es_document_text(d, node), node->count);
+      break;
+    case ES_NODE_NULL: lua_pushlightuserdata(L, NULL); break;
+    default: lua_pushboolean(L, node->type == ES_NODE_TRUE); break;
   }
 }
 
-static void push_object(lua_State *L, const es_Document *d, uint32_t at,
-                        int integers) {
-  uint32_t i, n = es_document_node(d, at)->count, child = at + 1;
-  lua_createtable(L, 0, capacity(n));
-  for (i = 0; i < n; i++) {
-    const es_Node *key = es_document_node(d, child);
-    lua_pushlstring(L, es_document_text(d, key), key->count);
-    es_luadoc_push(L, d, child + 1, integers);
-    lua_rawset(L, -3);
-    child = es_document_next(d, child + 1);
+static uint32_t push_container(const es_Push *p, uint32_t at);
+
+/* Pushes the value at 'at'; returns the index of the node behind it. */
+static inline uint32_t push_value(const es_Push *p, uint32_t at) {
+  const es_Node *node = es_document_node(p->d, at);
+  if (node->type >= ES_NODE_ARRAY) return push_container(p, at);
+  if (node->type == ES_NODE_INT) lua_pushinteger(p->L, node->u.i);
+  else if (node->type == ES_NODE_FLOAT)
+    push_float(p->L, node->u.d, p->integers);
+  else push_other(p->L, p->d, node);
+  return at + 1;
+}
+
+static uint32_t push_array(const es_Push *p, uint32_t at, uint32_t n) {
+  uint32_t i;
+  lua_createtable(p->L, capacity(n), 0);
+  lua_pushvalue(p->L, p->mark);
+  lua_setmetatable(p->L, -2);
+  for (i = 1; i <= n; i++) {
+    at = push_value(p, at);
+    lua_rawseti(p->L, -2, i);
   }
+  return at;
+}
+
+static uint32_t push_object(const es_Push *p, uint32_t at, uint32_t n) {
+  uint32_t i;
+  lua_createtable(p->L, 0, capacity(n));
+  for (i = 0; i < n; i++) {
+    const es_Node *key = es_document_node(p->d, at);
+    lua_pushlstring(p->L, es_document_text(p->d, key), key->count);
+    at = push_value(p, at + 1);
+    lua_rawset(p->L, -3);
+  }
+  return at;
+}
+
+static uint32_t push_container(const es_Push *p, uint32_t at) {
+  const es_Node *node = es_document_node(p->d, at);
+  es_need_stack(p->L, 6);
+  if (node->type == ES_NODE_ARRAY) return push_array(p, at + 1, node->count);
+  return push_object(p, at + 1, node->count);   /* or an empty table */
 }
 
 void es_luadoc_push(lua_State *L, const es_Document *d, uint32_t at,
                     int integers) {
-  const es_Node *node = es_document_node(d, at);
-  es_need_stack(L, 6);
-  switch (node->type) {
-    case ES_NODE_NULL: lua_pushlightuserdata(L, NULL); break;
-    case ES_NODE_FALSE: lua_pushboolean(L, 0); break;
-    case ES_NODE_TRUE: lua_pushboolean(L, 1); break;
-    case ES_NODE_INT: lua_pushinteger(L, node->u.i); break;
-    case ES_NODE_FLOAT: push_float(L, node->u.d, integers); break;
-    case ES_NODE_STRING:
-      lua_pushlstring(L, es_document_text(d, node), node->count);
-      break;
-    case ES_NODE_ARRAY: push_array(L, d, at, integers); break;
-    case ES_NODE_EMPTY: lua_newtable(L); break;
-    default: push_object(L, d, at, integers); break;
+  es_Push p;
+  es_need_stack(L, 2);
+  p.L = L;
+  p.d = d;
+  p.integers = integers;
+  p.mark = 0;
+  if (es_document_node(d, at)->type < ES_NODE_ARRAY) {
+    push_value(&p, at);
+    return;
   }
+  es_state_push(L, ES_SHARED_ARRAY);
+  p.mark = lua_gettop(L);
+  push_container(&p, at);
+  lua_replace(L, p.mark);
 }
 
 int es_luadoc_lua_array(lua_State *L) {

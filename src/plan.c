@@ -10,8 +10,15 @@
 #include "luadoc.h"
 #include "names.h"
 
+#define NO_PLACE SIZE_MAX
+#define WORD(s) {s, sizeof(s) - 1, NO_PLACE}
+
 static const es_Node *node_at(const es_Plan *p, uint32_t i) {
   return es_document_node(p->doc, i);
+}
+
+static uint32_t entry_number(const es_Plan *p, const es_Entry *e) {
+  return (uint32_t)(e - p->op->w->registry.entries);
 }
 
 static const char *type_name(const es_Node *n) {
@@ -90,28 +97,37 @@ static int is_number(const es_Node *n) {
   return n->type == ES_NODE_INT || n->type == ES_NODE_FLOAT;
 }
 
-static int key_is(const es_Plan *p, uint32_t key, const char *word) {
-  const es_Node *n = node_at(p, key);
-  return n->count == strlen(word) &&
-         memcmp(es_document_text(p->doc, n), word, n->count) == 0;
+/*
+** True if a key or string is the name. Where readers keep the text of a key
+** once, its place is enough to know it again: '*place' is where it was found
+** before.
+*/
+static inline int is_name(const es_Plan *p, const es_Node *n,
+                          const char *name, size_t len, size_t *place) {
+  if (n->count != len) return 0;
+  if (n->u.text == *place) return 1;
+  if (memcmp(es_document_text(p->doc, n), name, len) != 0) return 0;
+  *place = n->u.text;
+  return 1;
 }
 
 /*
 ** Finds the values of known keys of an object and reports all other keys.
 ** 'found' gets the value's node for each word, 0 where it is missing.
 */
-static void read_keys(es_Plan *p, uint32_t object, const char *const *words,
+static void read_keys(es_Plan *p, uint32_t object, es_PlanWord *words,
                       uint32_t n, uint32_t *found) {
   uint32_t count = node_at(p, object)->count, key = object + 1, i, k;
   memset(found, 0, n * sizeof *found);
   for (i = 0; i < count; i++) {
-    for (k = 0; k < n && !key_is(p, key, words[k]); k++) continue;
+    const es_Node *at = node_at(p, key);
+    for (k = 0; k < n; k++)
+      if (is_name(p, at, words[k].text, words[k].len, &words[k].place)) break;
     if (k < n)
       found[k] = key + 1;
     else
       malformed_name(p, object, "has the unknown key",
-                     es_document_text(p->doc, node_at(p, key)),
-                     node_at(p, key)->count);
+                     es_document_text(p->doc, at), at->count);
     key = es_document_next(p->doc, key + 1);
   }
 }
@@ -129,6 +145,7 @@ int es_plan_index(const es_Plan *p, uint32_t node, uint32_t *index) {
 }
 
 static void add_step(es_Plan *p, es_Buffer *b, const es_Step *step) {
+  p->names[step->entry].steps++;
   es_try(p->op->L, es_buffer_put(b, step, sizeof *step));
 }
 
@@ -138,19 +155,19 @@ const es_Step *es_plan_steps(const es_Buffer *b, uint32_t *n) {
 }
 
 /* The entry that a string node names. Records mostly keep one order. */
-static const es_Entry *find_entry(es_Plan *p, uint32_t node) {
+static inline const es_Entry *find_entry(es_Plan *p, uint32_t node) {
   const es_Registry *r = &p->op->w->registry;
   const es_Node *n = node_at(p, node);
-  const char *name = es_document_text(p->doc, n);
   const es_Entry *e;
   uint32_t i;
-  for (i = p->guess; i < r->n && i < p->guess + 8; i++)
-    if (r->entries[i].len == n->count &&
-        memcmp(r->entries[i].name, name, n->count) == 0) {
+  for (i = p->guess; i < r->n && i < p->guess + 8; i++) {
+    e = &r->entries[i];
+    if (is_name(p, n, e->name, e->len, &p->names[i].place)) {
       p->guess = i + 1;
-      return &r->entries[i];
+      return e;
     }
-  e = es_registry_find(p->op, name, n->count);
+  }
+  e = es_registry_find(p->op, es_document_text(p->doc, n), n->count);
   if (e != NULL) p->guess = (uint32_t)(e - r->entries) + 1;
   return e;
 }
@@ -170,37 +187,36 @@ static const es_Entry *known_entry(es_Plan *p, uint32_t name,
   return NULL;
 }
 
-static uint32_t entry_number(const es_Plan *p, const es_Entry *e) {
-  return (uint32_t)(e - p->op->w->registry.entries);
+/* Whether the node may stand in a field of this type. */
+static inline int fits(const es_Node *n, es_FieldType type) {
+  enum {
+    BOOLEANS = 1 << ES_NODE_TRUE | 1 << ES_NODE_FALSE,
+    NUMBERS = 1 << ES_NODE_INT | 1 << ES_NODE_FLOAT,
+    STRINGS = 1 << ES_NODE_STRING
+  };
+  static const int nodes[] = {BOOLEANS, NUMBERS, NUMBERS, STRINGS, ~0, ~0};
+  return nodes[type] >> n->type & 1;
 }
 
-/* Whether the node may stand in a field of this type. */
-static int fits(const es_Node *n, es_FieldType type) {
-  switch (type) {
-    case ES_FIELD_BOOLEAN:
-      return n->type == ES_NODE_TRUE || n->type == ES_NODE_FALSE;
-    case ES_FIELD_INTEGER:
-    case ES_FIELD_FLOAT: return is_number(n);
-    case ES_FIELD_STRING: return n->type == ES_NODE_STRING;
-    default: return 1;
-  }
+static void check_ref(es_Plan *p, uint32_t node) {
+  uint32_t index;
+  if (node_at(p, node)->type != ES_NODE_NULL &&
+      !es_plan_index(p, node, &index))
+    malformed_index(p, node, ", not null or the index of an entity");
 }
 
 static void check_field(es_Plan *p, const es_Entry *e, uint32_t field,
                         uint32_t node) {
   const es_Node *n = node_at(p, node);
   es_FieldType type = e->store->trait->fields[field].type;
-  uint32_t index;
   lua_State *L = p->op->L;
   if (es_entry_is_ref(e, field)) {
-    if (n->type != ES_NODE_NULL && !es_plan_index(p, node, &index))
-      malformed_index(p, node, ", not null or the index of an entity");
-    return;
+    check_ref(p, node);
+  } else if (!fits(n, type)) {
+    lua_pushfstring(L, "is %s, the schema has a %s", type_name(n),
+                    es_trait_expects(type));
+    report(p, ES_CODE_MALFORMED, node);
   }
-  if (fits(n, type)) return;
-  lua_pushfstring(L, "is %s, the schema has a %s", type_name(n),
-                  es_trait_expects(type));
-  report(p, ES_CODE_MALFORMED, node);
 }
 
 static void report_missing_fields(es_Plan *p, const es_Trait *t,
@@ -215,32 +231,26 @@ static void report_missing_fields(es_Plan *p, const es_Trait *t,
 }
 
 /* The field that a key node names, or -1; mostly the one that is expected. */
-static int find_field(const es_Plan *p, const es_Trait *t, uint32_t expected,
-                      uint32_t key) {
+static inline int find_field(const es_Plan *p, const es_Entry *e,
+                             uint32_t expected, uint32_t key) {
+  const es_Trait *t = e->store->trait;
   const es_Node *n = node_at(p, key);
-  const char *name = es_document_text(p->doc, n);
-  if (expected < t->nfields && t->fields[expected].len == n->count &&
-      memcmp(t->fields[expected].name, name, n->count) == 0)
-    return (int)expected;
-  return es_trait_field(t, name, n->count);
+  if (expected < t->nfields) {
+    const es_Field *f = &t->fields[expected];
+    size_t *places = p->places + p->names[entry_number(p, e)].fields;
+    if (is_name(p, n, f->name, f->len, &places[expected]))
+      return (int)expected;
+  }
+  return es_trait_field(t, es_document_text(p->doc, n), n->count);
 }
 
-/*
-** Exactly the fields of the schema, each of its type. True when they come in
-** schema order.
-*/
-static uint32_t check_soa(es_Plan *p, const es_Entry *e, uint32_t node) {
+/* Exactly the fields of the schema, each of its type, in any order. */
+static uint32_t check_fields(es_Plan *p, const es_Entry *e, uint32_t node) {
   const es_Trait *t = e->store->trait;
   const es_Node *n = node_at(p, node);
   uint32_t i, key = node + 1, known = 0, ordered = 1;
-  if (!is_object(n)) {
-    lua_pushfstring(p->op->L, "is %s, not an object of fields",
-                    type_name(n));
-    report(p, ES_CODE_MALFORMED, node);
-    return 0;
-  }
   for (i = 0; i < n->count; i++) {
-    int field = find_field(p, t, i, key);
+    int field = find_field(p, e, i, key);
     ordered &= field == (int)i;
     if (field < 0) {
       const es_Node *k = node_at(p, key);
@@ -254,6 +264,37 @@ static uint32_t check_soa(es_Plan *p, const es_Entry *e, uint32_t node) {
   }
   if (known < t->nfields) report_missing_fields(p, t, node);
   return ordered;
+}
+
+/* True if all is well at a glance: names known by their place, in order. */
+static int is_usual(const es_Plan *p, const es_Entry *e, const es_Node *n) {
+  const es_Trait *t = e->store->trait;
+  const size_t *places = p->places + p->names[entry_number(p, e)].fields;
+  const es_Node *key = n + 1;
+  uint32_t i;
+  if (n->count != t->nfields || e->refs != NULL) return 0;
+  for (i = 0; i < t->nfields; i++) {
+    const es_Field *f = &t->fields[i];
+    const es_Node *value = key + 1;
+    if (key->u.text != places[i] || key->count != f->len ||
+        !fits(value, f->type))
+      return 0;
+    key = value->type < ES_NODE_ARRAY ? value + 1
+                                      : p->doc->nodes + value->u.end;
+  }
+  return 1;
+}
+
+/* True when the fields come in schema order. */
+static uint32_t check_soa(es_Plan *p, const es_Entry *e, uint32_t node) {
+  const es_Node *n = node_at(p, node);
+  if (!is_object(n)) {
+    lua_pushfstring(p->op->L, "is %s, not an object of fields",
+                    type_name(n));
+    report(p, ES_CODE_MALFORMED, node);
+    return 0;
+  }
+  return is_usual(p, e, n) ? 1 : check_fields(p, e, node);
 }
 
 /* A value of ecs.Key: a string that is new in the document and the world. */
@@ -355,14 +396,13 @@ static uint32_t check_data(es_Plan *p, const es_Entry *e, uint32_t pair,
 
 static void check_pair(es_Plan *p, const es_Entry *e, uint32_t node,
                        uint32_t record) {
-  static const char *const words[] = {"target", "data"};
   uint32_t found[2], index;
   es_Step step = {0, 0, record, 0, 0};
   if (!is_object(node_at(p, node))) {
     malformed(p, node, "is not an object");
     return;
   }
-  read_keys(p, node, words, 2, found);
+  read_keys(p, node, p->pair_words, 2, found);
   step.ordered = check_data(p, e, node, found[1]);
   if (found[0] == 0) {
     malformed(p, node, "has no target");
@@ -414,14 +454,13 @@ static void check_pairs(es_Plan *p, uint32_t node, uint32_t record) {
 /* A record: tags, traits and, except for the world's, pairs. */
 static void check_record(es_Plan *p, uint32_t node, uint32_t record,
                          int world) {
-  static const char *const words[] = {"tags", "traits", "pairs"};
   es_Buffer *steps = world ? p->world : p->traits;
   uint32_t found[3] = {0, 0, 0};
   if (!is_object(node_at(p, node))) {
     malformed(p, node, "is not an object");
     return;
   }
-  read_keys(p, node, words, world ? 2 : 3, found);
+  read_keys(p, node, p->record_words, world ? 2 : 3, found);
   if (found[0] == 0 || !is_array(node_at(p, found[0])))
     malformed(p, node, "has no array 'tags'");
   else
@@ -442,12 +481,13 @@ static int check_version(es_Plan *p) {
   const es_Node *v;
   lua_State *L = p->op->L;
   uint32_t found[2] = {0, 0};
+  size_t none = NO_PLACE;
   if (node_at(p, 0)->type == ES_NODE_OBJECT) {
     found[0] = es_document_find(p->doc, 0, "format", 6);
     found[1] = es_document_find(p->doc, 0, "version", 7);
   }
   if (found[0] == 0 || node_at(p, found[0])->type != ES_NODE_STRING ||
-      !key_is(p, found[0], "ecs-serialize")) {
+      !is_name(p, node_at(p, found[0]), "ecs-serialize", 13, &none)) {
     malformed(p, 0, "has not the format 'ecs-serialize'");
     return 0;
   }
@@ -476,6 +516,22 @@ static void check_entities(es_Plan *p, uint32_t node) {
   }
 }
 
+/* Where names were found: nowhere yet. [-0, +2] */
+static void prepare_places(es_Plan *p) {
+  lua_State *L = p->op->L;
+  const es_Registry *r = &p->op->w->registry;
+  size_t fields = 0, i;
+  p->names = lua_newuserdatauv(L, (r->n + 1) * sizeof *p->names, 0);
+  for (i = 0; i < r->n; i++) {
+    p->names[i].place = NO_PLACE;
+    p->names[i].steps = 0;
+    p->names[i].fields = fields;
+    fields += r->entries[i].store->trait->nfields;
+  }
+  p->places = lua_newuserdatauv(L, (fields + 1) * sizeof *p->places, 0);
+  for (i = 0; i < fields; i++) p->places[i] = NO_PLACE;
+}
+
 /* Scratch by entry and by entity; all zero. */
 static void prepare(es_Plan *p) {
   lua_State *L = p->op->L;
@@ -485,11 +541,12 @@ static void prepare(es_Plan *p) {
   memset(p->seen, 0, entries * sizeof *p->seen);
   p->hit = lua_newuserdatauv(L, entities * sizeof *p->hit, 0);
   memset(p->hit, 0, entities * sizeof *p->hit);
+  prepare_places(p);
 }
 
 static void check_snapshot(es_Plan *p) {
-  static const char *const words[] = {"format", "version", "entities",
-                                      "world"};
+  es_PlanWord words[] = {WORD("format"), WORD("version"), WORD("entities"),
+                         WORD("world")};
   uint32_t found[4];
   if (!is_object(node_at(p, 0))) {
     malformed(p, 0, "is not an object");
@@ -513,9 +570,14 @@ static void check_snapshot(es_Plan *p) {
 
 void es_plan_make(es_Plan *p, const es_Op *op, const es_Document *doc,
                   int text, int errors) {
+  static const es_PlanWord record_words[3] = {WORD("tags"), WORD("traits"),
+                                              WORD("pairs")};
+  static const es_PlanWord pair_words[2] = {WORD("target"), WORD("data")};
   lua_State *L = op->L;
   es_need_stack(L, 2 * LUA_MINSTACK);
   memset(p, 0, sizeof *p);
+  memcpy(p->record_words, record_words, sizeof record_words);
+  memcpy(p->pair_words, pair_words, sizeof pair_words);
   p->op = op;
   p->doc = doc;
   p->text = text;

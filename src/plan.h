@@ -21,6 +21,19 @@ typedef struct es_Step {
   uint32_t ordered;   /* SoA: the fields come in schema order */
 } es_Step;
 
+/* A key of the format, and where its text was found last. */
+typedef struct es_PlanWord {
+  const char *text;
+  size_t len, place;
+} es_PlanWord;
+
+/* The same of an entry's name. */
+typedef struct es_PlanName {
+  size_t place;
+  size_t fields;      /* how many the entries before have */
+  uint32_t steps;     /* how many add its trait */
+} es_PlanName;
+
 typedef struct es_Plan {
   const es_Op *op;
   const es_Document *doc;
@@ -38,6 +51,9 @@ typedef struct es_Plan {
   uint32_t *hit;      /* per entity: the list of pairs that named it last */
   uint32_t list;      /* counts lists of pairs */
   uint32_t guess;     /* the entry after the one that was found last */
+  es_PlanWord record_words[3], pair_words[2];
+  es_PlanName *names; /* per entry */
+  size_t *places;     /* per field of each entry: where its name was found */
   int keys;           /* stack index of the set of ecs.Key values */
 } es_Plan;
 

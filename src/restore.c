@@ -64,33 +64,18 @@ static void fail_step(const es_Restore *r, const char *code,
   lua_error(r->op.L);
 }
 
-/* The highest slot and the pairs that each store will need room for. */
-static es_Status reserve_steps(es_Restore *r, const es_Buffer *b,
-                               uint32_t slots) {
-  uint32_t i, n;
-  const es_Step *steps = es_plan_steps(b, &n);
-  const es_World *w = r->op.w;
-  es_Status status = ES_OK;
-  for (i = 0; i < n && status == ES_OK; i++) {
-    es_Store *s = w->registry.entries[steps[i].entry].store;
-    /* n bounds the pairs of one relation; the check is cheap once it fits */
-    if (s->has.n * 64 < slots || (s->trait->relation && s->room == 0))
-      status = es_store_reserve(s, &w->alloc, slots, n);
-    s->room++;   /* counts the values of this store, see push_columns */
-  }
-  return status;
-}
-
-static es_Status reserve(es_Restore *r) {
+/* Room for all slots, and for the pairs and values of each store. */
+static es_Status reserve(const es_Restore *r) {
   es_World *w = r->op.w;
   uint32_t i;
   es_Status status = es_world_reserve_slots(w, r->plan.entities);
   for (i = 0; i < w->nstores; i++) w->stores[i]->room = 0;
-  if (status == ES_OK) status = reserve_steps(r, r->plan.world, 1);
-  if (status == ES_OK)
-    status = reserve_steps(r, r->plan.traits, w->entities.cap);
-  if (status == ES_OK)
-    status = reserve_steps(r, r->plan.pairs, w->entities.cap);
+  for (i = 0; i < w->registry.n && status == ES_OK; i++) {
+    es_Store *s = w->registry.entries[i].store;
+    s->room = r->plan.names[i].steps;
+    if (s->room > 0)
+      status = es_store_reserve(s, &w->alloc, w->entities.cap, s->room);
+  }
   return status;
 }
 
@@ -120,20 +105,38 @@ static void push_field(const es_Restore *r, const es_Entry *e,
                        uint32_t field, uint32_t node) {
   lua_State *L = r->op.L;
   const es_Plan *p = &r->plan;
-  const es_Node *n = es_document_node(p->doc, node);
   es_FieldType type = e->store->trait->fields[field].type;
   uint32_t index;
-  if (n->type == ES_NODE_INT && e->refs == NULL) {
-    lua_pushinteger(L, n->u.i);
-  } else if (es_entry_is_ref(e, field)) {
+  if (es_entry_is_ref(e, field)) {
     if (es_plan_index(p, node, &index)) es_world_push(L, r->entities[index]);
     else if (type == ES_FIELD_NULLABLE) lua_pushnil(L);
     else lua_pushlightuserdata(L, NULL);
-  } else if (n->type == ES_NODE_NULL && type == ES_FIELD_NULLABLE) {
+  } else if (es_document_node(p->doc, node)->type == ES_NODE_NULL &&
+             type == ES_FIELD_NULLABLE) {
     lua_pushnil(L);
   } else {
     es_luadoc_push(L, p->doc, node, p->integers && type != ES_FIELD_FLOAT);
   }
+}
+
+/*
+** The same into a column. Numbers come straight there, but for references and
+** where the decoder knew floats only.
+*/
+static inline void write_field(const es_Restore *r, const es_Entry *e,
+                               uint32_t field, uint32_t node, int column,
+                               uint32_t key) {
+  lua_State *L = r->op.L;
+  const es_Node *n = es_document_node(r->plan.doc, node);
+  if (r->plan.integers || es_entry_is_ref(e, field) ||
+      (n->type != ES_NODE_FLOAT && n->type != ES_NODE_INT)) {
+    push_field(r, e, field, node);
+    es_store_put_top(L, column, key);
+    return;
+  }
+  if (n->type == ES_NODE_INT) lua_pushinteger(L, n->u.i);
+  else lua_pushnumber(L, n->u.d);
+  lua_rawseti(L, column, key);
 }
 
 /* Pushes the fields of a SoA value in schema order. [-0, +nfields] */
@@ -270,8 +273,7 @@ static void write_fields(const es_Restore *r, const es_Entry *e,
     return;
   }
   for (i = 0; i < t->nfields; i++) {
-    push_field(r, e, i, node);
-    es_store_put_top(r->op.L, column + (int)i, key);
+    write_field(r, e, i, node, column + (int)i, key);
     if (i + 1 < t->nfields) node = es_document_next(d, node) + 1;
   }
 }
