@@ -127,7 +127,7 @@ int es_cbor_read_typed(es_CborReader *r, es_CborType *type,
                        const unsigned char **data, size_t *n);
 /*
 ** Any value (no tags) as the next value of a document under construction.
-** Maps become objects, an empty map ES_NODE_EMPTY. Nodes carry the offset.
+** Maps become objects, an empty map ES_NODE_EMPTY.
 */
 int es_cbor_read_value(es_CborReader *r, es_Document *d);
 

@@ -283,7 +283,6 @@ static int read_one(es_CborReader *r, es_Document *d, Level *levels) {
   const char *s;
   size_t n;
   if (!next_head(r, &h)) return 0;
-  d->offset = h.at;
   switch (h.major) {
     case ES_CBOR_UINT: case ES_CBOR_NEGATIVE:
       return take_int(r, &h, &i) && built(r, es_document_int(d, i), h.at);
@@ -317,7 +316,6 @@ static int read_key(es_CborReader *r, es_Document *d, Level *level) {
   if (!in_order(r, level->key, h.at))
     return es_cbor_fail(r, ES_CBOR_ORDER, h.at);
   level->key = h.at;
-  d->offset = h.at;
   return built(r, es_document_key(d, s, n), h.at);
 }
 

@@ -12,7 +12,6 @@ void es_document_init(es_Document *d, es_Alloc alloc) {
   d->alloc = alloc;
   d->nodes = NULL;
   d->count = d->cap = d->depth = 0;
-  d->offset = 0;
   es_buffer_init(&d->text, alloc);
 }
 
@@ -51,7 +50,6 @@ static es_Status push(es_Document *d, es_NodeType type, es_Node **out) {
   node = &d->nodes[d->count++];
   node->type = (uint32_t)type;
   node->count = 0;
-  node->offset = d->offset;
   *out = node;
   return ES_OK;
 }

@@ -43,7 +43,6 @@ typedef struct es_Node {
     size_t text;    /* string: offset into 'text' */
     uint32_t end;   /* container: index behind its last descendant */
   } u;
-  size_t offset;    /* where the reader found it; bytes from 0 */
 } es_Node;
 
 typedef struct es_Document {
@@ -54,7 +53,6 @@ typedef struct es_Document {
   es_Buffer text;                  /* the bytes of all strings */
   uint32_t open[ES_DEPTH_MAX];     /* while building: open containers */
   uint32_t depth;
-  size_t offset;                   /* given to the nodes that follow */
 } es_Document;
 
 void es_document_init(es_Document *d, es_Alloc alloc);

@@ -121,11 +121,10 @@ static int first_room(Reader *r, const Byte *p) {
 
 /* ---- leaves ------------------------------------------------------------ */
 
-static es_Node *add(Reader *r, es_NodeType type, const Byte *p) {
+static es_Node *add(Reader *r, es_NodeType type) {
   es_Node *node = r->next++;
   node->type = (uint32_t)type;
   node->count = 0;
-  node->offset = place(r, p);
   return node;
 }
 
@@ -133,10 +132,10 @@ static inline const Byte *read_number(Reader *r, const Byte *p) {
   es_Number number = es_number_read((const char *)p, (size_t)(r->end - p));
   switch (number.kind) {
     case ES_NUMBER_INT:
-      add(r, ES_NODE_INT, p)->u.i = number.i;
+      add(r, ES_NODE_INT)->u.i = number.i;
       break;
     case ES_NUMBER_FLOAT:
-      add(r, ES_NODE_FLOAT, p)->u.d = number.d;
+      add(r, ES_NODE_FLOAT)->u.d = number.d;
       break;
     case ES_NUMBER_HUGE: return es_json_fail(r, ES_JSON_HUGE, p);
     default: return es_json_fail_at(r, ES_JSON_NUMBER, p + number.len);
@@ -158,7 +157,7 @@ static inline const Byte *read_digits(Reader *r, const Byte *p) {
   } while (digit <= 9);
   if (!ends_value(*q) || q - p > 9 || (*p == '0' && q - p > 1))
     return read_number(r, p);
-  add(r, ES_NODE_INT, p)->u.i = value;
+  add(r, ES_NODE_INT)->u.i = value;
   return q;
 }
 
@@ -185,7 +184,7 @@ static inline const Byte *read_string(Reader *r, const Byte *p) {
       es_Node *node;
       n += es_json_below(tops);
       if (q[n] != '"') break;
-      node = add(r, ES_NODE_STRING, p);
+      node = add(r, ES_NODE_STRING);
       node->count = (uint32_t)n;
       node->u.text = text->len;
       text->len += n;
@@ -201,7 +200,7 @@ static const Byte *read_word_as(Reader *r, const Byte *p, const char *word,
   for (; *word != '\0'; word++, q++)
     if (q == r->end || *q != (Byte)*word)
       return es_json_fail_at(r, ES_JSON_BYTE, q);
-  add(r, type, p)->u.i = 0;
+  add(r, type)->u.i = 0;
   return q;
 }
 
@@ -240,7 +239,7 @@ static inline const Byte *open_container(Reader *r, const Byte *p,
   es_Node *node;
   if (top == r->levels + ES_DEPTH_MAX)
     return es_json_fail(r, ES_JSON_DEPTH, p);
-  node = add(r, type, p);
+  node = add(r, type);
   p++;
   if (*p <= ' ') p = es_json_space(r, p);
   if (*p == (Byte)close) {
@@ -264,7 +263,8 @@ static const Byte *check_keys(Reader *r, const es_Node *node,
   if (!es_json_built(r, status, p)) return NULL;
   if (twice == 0) return p;
   return es_json_fail(r, ES_JSON_DUPLICATE,
-                      r->start + d->nodes[twice].offset);
+                      r->start + es_json_offset((const char *)r->start,
+                                                place(r, r->end), twice));
 }
 
 /* At the bracket that ends the innermost container. */
@@ -473,6 +473,31 @@ es_JsonError es_json_read(es_Document *d, const char *s, size_t n,
 es_JsonError es_json_read_last(es_Document *d, const char *s, size_t n,
                                size_t *offset) {
   return read_with(d, s, n, 1, offset);
+}
+
+/* Behind the string or the other leaf that begins at 'p'. */
+static const Byte *skip_leaf(const Byte *p, const Byte *end) {
+  if (*p != '"') {
+    while (p < end && strchr(",:]} \t\r\n", *p) == NULL) p++;
+    return p;
+  }
+  for (p++; *p != '"'; p++)
+    if (*p == '\\') p++;
+  return p + 1;
+}
+
+size_t es_json_offset(const char *s, size_t n, uint32_t node) {
+  const Byte *p = (const Byte *)s, *end = p + n;
+  while (p < end) {
+    if (strchr(",:]} \t\r\n", *p) != NULL) {
+      p++;
+      continue;
+    }
+    if (node-- == 0) break;
+    if (*p == '[' || *p == '{') p++;
+    else p = skip_leaf(p, end);
+  }
+  return (size_t)(p - (const Byte *)s);
 }
 
 const char *es_json_message(es_JsonError error) {

@@ -35,7 +35,6 @@ typedef enum es_JsonError {
 /*
 ** Reads 'n' bytes into the empty document 'd'. On an error '*offset' is the
 ** 0-based byte where it was found, and the document may only be freed.
-** Nodes carry the offset of their first byte.
 */
 es_JsonError es_json_read(es_Document *d, const char *s, size_t n,
                           size_t *offset);
@@ -43,6 +42,9 @@ es_JsonError es_json_read(es_Document *d, const char *s, size_t n,
 /* The same, but a key may occur twice; the document holds both. */
 es_JsonError es_json_read_last(es_Document *d, const char *s, size_t n,
                                size_t *offset);
+
+/* Where in a valid text a node of its document begins. */
+size_t es_json_offset(const char *s, size_t n, uint32_t node);
 
 /* What is wrong, in words, for a message ("a key occurs twice"). */
 const char *es_json_message(es_JsonError error);

@@ -72,7 +72,7 @@ static es_JsonKey *insert(Reader *r, const Byte *p, const es_Node *node) {
   key->last = n < 8 ? 0 : es_json_load(p + n - 8);
   key->bit = UINT64_C(1) << hash / 1024;
   key->node = *node;
-  key->node.offset = n;
+  key->n = n;
   key->follow = r->keys;
   r->recent[es_json_start(word)] = (Byte)index;
   return key;

@@ -35,7 +35,8 @@ typedef struct es_JsonKey {
   uint64_t head, mask;         /* 'mask' leaves what belongs to the key */
   uint64_t last;
   uint64_t bit;                /* for 'seen' */
-  es_Node node;                /* 'offset' is the length with the quotes */
+  es_Node node;
+  size_t n;                    /* its length with the quotes */
   struct es_JsonKey *follow;   /* the key that came next, last time */
 } es_JsonKey;
 
@@ -108,7 +109,7 @@ void es_json_suspect(es_JsonReader *r);
 /* True if the key at 'p', of which 'word' is the head, is 'key'. */
 static inline int es_json_same(const es_JsonReader *r, const es_JsonKey *key,
                                const unsigned char *p, uint64_t word) {
-  size_t n = key->node.offset;
+  size_t n = key->n;
   if ((word & key->mask) != key->head) return 0;
   if (n <= 8) return 1;
   if (es_json_load(p + n - 8) != key->last) return 0;
@@ -131,11 +132,10 @@ static inline const unsigned char *es_json_take(es_JsonReader *r,
                                                 const unsigned char *p) {
   es_Node *node = r->next++;
   *node = key->node;
-  node->offset = (size_t)(p - r->start);
   if ((top->seen & key->bit) != 0) es_json_suspect(r);
   else top->seen |= key->bit;
   r->latest = key;
-  return p + key->node.offset;
+  return p + key->n;
 }
 
 /* The key at 'p', of which 'word' is the head, if it is remembered. */

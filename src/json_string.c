@@ -180,7 +180,6 @@ const Byte *es_json_string(Reader *r, const Byte *p) {
   node->type = ES_NODE_STRING;
   node->count = (uint32_t)(text->len - from);
   node->u.text = from;
-  node->offset = (size_t)(p - r->start);
   r->next++;
   return stop + 1;
 }

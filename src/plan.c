@@ -7,6 +7,7 @@
 
 #include "add.h"
 #include "guard.h"
+#include "json.h"
 #include "luadoc.h"
 #include "names.h"
 
@@ -35,8 +36,8 @@ void es_plan_push_error(const es_Plan *p, const char *code, uint32_t node) {
   es_error_at(L, p->op->fn, code, p->scratch, "the snapshot",
               lua_tostring(L, -1));
   lua_remove(L, -2);   /* the reason */
-  if (!p->text) return;
-  lua_pushinteger(L, (lua_Integer)node_at(p, node)->offset);
+  if (p->text == NULL) return;
+  lua_pushinteger(L, (lua_Integer)es_json_offset(p->text, p->length, node));
   lua_setfield(L, -2, "offset");
 }
 
@@ -569,7 +570,7 @@ static void check_snapshot(es_Plan *p) {
 }
 
 void es_plan_make(es_Plan *p, const es_Op *op, const es_Document *doc,
-                  int text, int errors) {
+                  const char *text, size_t length, int errors) {
   static const es_PlanWord record_words[3] = {WORD("tags"), WORD("traits"),
                                               WORD("pairs")};
   static const es_PlanWord pair_words[2] = {WORD("target"), WORD("data")};
@@ -581,6 +582,7 @@ void es_plan_make(es_Plan *p, const es_Op *op, const es_Document *doc,
   p->op = op;
   p->doc = doc;
   p->text = text;
+  p->length = length;
   p->errors = errors;
   p->world = es_guard_buffer(L);
   p->traits = es_guard_buffer(L);

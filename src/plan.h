@@ -37,7 +37,8 @@ typedef struct es_PlanName {
 typedef struct es_Plan {
   const es_Op *op;
   const es_Document *doc;
-  int text;           /* nodes have byte offsets */
+  const char *text;   /* what the document was read from, or NULL */
+  size_t length;      /* of the text */
   int integers;       /* the decoder knew floats only */
   uint32_t entities;  /* number of records */
   es_Buffer *world;   /* steps of the world record */
@@ -61,11 +62,12 @@ typedef struct es_Plan {
 #define ES_PLAN_ERRORS 100
 
 /*
-** Makes the plan. Raises the first error, or collects them in the list at
+** Makes the plan of a document that was read from 'text' of 'length' bytes, or
+** from no text (NULL), which must live as long. Raises the first error, or collects them in the list at
 ** 'errors'. Leaves what the plan needs on the stack. [-0, +n]
 */
 void es_plan_make(es_Plan *p, const es_Op *op, const es_Document *doc,
-                  int text, int errors);
+                  const char *text, size_t length, int errors);
 
 /* The steps of one buffer. */
 const es_Step *es_plan_steps(const es_Buffer *b, uint32_t *n);

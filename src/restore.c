@@ -474,13 +474,13 @@ static void dress_error(const es_Restore *r, const es_Op *op, int errors) {
 
 /* All that the undo will need, while a failure still changes nothing. */
 static es_Restore *prepare(const es_Op *op, const es_Document *doc,
-                           int text) {
+                           const char *text, size_t length) {
   lua_State *L = op->L;
   const es_World *w = op->w;
   es_Restore *r = lua_newuserdatauv(L, sizeof *r, 0);
   memset(r, 0, sizeof *r);
   r->op = *op;
-  es_plan_make(&r->plan, &r->op, doc, text, 0);
+  es_plan_make(&r->plan, &r->op, doc, text, length, 0);
   r->entities =
       lua_newuserdatauv(L, (r->plan.entities + 1) * sizeof(es_Entity), 0);
   r->words = w->entities.alive.n;
@@ -489,13 +489,14 @@ static es_Restore *prepare(const es_Op *op, const es_Document *doc,
   return r;
 }
 
-void es_restore_document(const es_Op *op, const es_Document *doc, int text) {
+void es_restore_document(const es_Op *op, const es_Document *doc,
+                         const char *text, size_t length) {
   lua_State *L = op->L;
   es_World *w = op->w;
   es_Restore *r;
   int at = lua_gettop(L) + 1, errors, status;
   uint32_t readonly = w->readonly;
-  r = prepare(op, doc, text);
+  r = prepare(op, doc, text, length);
   es_observer_new_errors(L);
   errors = lua_gettop(L);
   es_try(L, reserve(r));
@@ -546,6 +547,6 @@ int es_restore_lua_world(lua_State *L) {
   es_restore_check_fresh(&op);
   d = es_restore_read_table(&op, 2);
   if (d == NULL) return lua_error(L);
-  es_restore_document(&op, d, 0);
+  es_restore_document(&op, d, NULL, 0);
   return 1;
 }

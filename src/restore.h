@@ -13,9 +13,10 @@
 
 /*
 ** Restores a document into a fresh world and pushes { entities = {...} }.
-** 'text' tells that the nodes have byte offsets. [-0, +1]
+** It was read from 'length' bytes of 'text', or from no text (NULL). [-0, +1]
 */
-void es_restore_document(const es_Op *op, const es_Document *doc, int text);
+void es_restore_document(const es_Op *op, const es_Document *doc,
+                         const char *text, size_t length);
 
 /*
 ** Raises world-not-empty unless the world has no entity that would be saved

@@ -63,12 +63,15 @@ static es_Document *read_text(lua_State *L, const char *fn, int idx) {
 int es_text_lua_restore(lua_State *L) {
   es_Op op;
   es_Document *d;
+  const char *text;
+  size_t n;
   es_op_change(L, &op, "restoreJSON");
   if (lua_type(L, 2) != LUA_TSTRING) return es_op_bad(&op, 1, "string", 2);
   es_restore_check_fresh(&op);
   d = read_text(L, "restoreJSON", 2);
   if (d == NULL) return lua_error(L);
-  es_restore_document(&op, d, 1);
+  text = lua_tolstring(L, 2, &n);
+  es_restore_document(&op, d, text, n);
   es_guard_release(L, -2);
   return 1;
 }
@@ -124,16 +127,18 @@ int es_text_lua_check(lua_State *L) {
   es_Op op;
   es_Plan *plan;
   const es_Document *d;
-  int text, errors;
+  const char *text = NULL;
+  size_t n = 0;
+  int errors;
   es_op_begin(L, &op, "checkSnapshot");
   if (op.top < 2) return es_op_bad(&op, 1, "snapshot table or text", 2);
-  text = lua_type(L, 2) == LUA_TSTRING;
-  d = text ? read_text(L, op.fn, 2) : es_restore_read_table(&op, 2);
+  if (lua_type(L, 2) == LUA_TSTRING) text = lua_tolstring(L, 2, &n);
+  d = text != NULL ? read_text(L, op.fn, 2) : es_restore_read_table(&op, 2);
   if (d == NULL) return one_error(L);
   lua_newtable(L);
   errors = lua_gettop(L);
   plan = lua_newuserdatauv(L, sizeof *plan, 0);
-  es_plan_make(plan, &op, d, text, errors);
+  es_plan_make(plan, &op, d, text, n, errors);
   if (plan->nerrors == 0) {
     lua_pushboolean(L, 1);
     return 1;

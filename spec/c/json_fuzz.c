@@ -16,21 +16,23 @@ static void demand(int condition) {
 }
 
 /* The promises of document.h about one node. */
-static void check_node(const es_Document *d, uint32_t i, size_t size) {
+static void check_node(const es_Document *d, uint32_t i) {
   const es_Node *node = es_document_node(d, i);
-  demand(node->offset < size);
   if (node->type == ES_NODE_STRING)
     demand(es_utf8_check(es_document_text(d, node), node->count) ==
            node->count);
   demand(es_document_next(d, i) > i && es_document_next(d, i) <= d->count);
 }
 
-static void check_document(const es_Document *d, size_t size, Heap *heap) {
+static void check_document(const es_Document *d, const char *text,
+                           size_t size, Heap *heap) {
   es_Buffer path;
   uint32_t i;
   demand(d->count > 0 && d->depth == 0);
   demand(es_document_next(d, 0) == d->count);
-  for (i = 0; i < d->count; i++) check_node(d, i, size);
+  for (i = 0; i < d->count; i++) check_node(d, i);
+  demand(es_json_offset(text, size, d->count - 1) < size);
+  demand(es_json_offset(text, size, d->count) == size);
   es_buffer_init(&path, heap_of(heap));
   demand(es_document_path(d, d->count - 1, &path) == ES_OK);
   es_buffer_free(&path);
@@ -73,7 +75,7 @@ static void attempt(Outcome *o, Heap *heap, ReadFn read, const uint8_t *data,
   o->offset = SIZE_MAX;
   es_document_init(&o->d, heap_of(heap));
   o->error = read(&o->d, text, size + more, &o->offset);
-  if (o->error == ES_JSON_OK) check_document(&o->d, size, heap);
+  if (o->error == ES_JSON_OK) check_document(&o->d, text, size, heap);
   else demand(o->offset <= size + more && o->error != ES_JSON_NOMEM);
   free(text);
 }

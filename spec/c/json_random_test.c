@@ -22,6 +22,7 @@ typedef struct Maker {
   unsigned names;         /* how many different keys there are */
   unsigned depth;
   size_t twice;           /* offset of the key that is an error, or 0 */
+  size_t *offsets;        /* of the nodes of 'want' */
 } Maker;
 
 static uint32_t draw(Maker *m, uint32_t n) {
@@ -46,6 +47,11 @@ static void put_space(Maker *m) {
     n = draw(m, sizeof some);
     put(m, some + sizeof some - 1 - n, n);
   }
+}
+
+/* The next node begins here. */
+static void note_offset(Maker *m) {
+  m->offsets[m->want->count] = m->len;
 }
 
 static void expect_good(es_Status status) {
@@ -179,7 +185,7 @@ static void make_object(Maker *m, uint32_t n) {
                                          : (first + i) % m->names);
     if (i > 0) put(m, ",", 1);
     put_space(m);
-    m->want->offset = m->len;
+    note_offset(m);
     put_string(m, &c);
     expect_good(es_document_key(m->want, c.bytes, c.n));
     put_space(m);
@@ -192,13 +198,13 @@ static void make_object(Maker *m, uint32_t n) {
   m->want->nodes[index].u.end = m->want->count;
   expect_good(es_document_duplicate(m->want, index, &twice));
   if (twice != 0 && m->twice == 0)
-    m->twice = es_document_node(m->want, twice)->offset;
+    m->twice = m->offsets[twice];
 }
 
 static void make_value(Maker *m) {
   uint32_t kind = draw(m, 3);
   uint32_t n = draw(m, draw(m, 12) == 0 ? 40 : 5);
-  m->want->offset = m->len;
+  note_offset(m);
   if (m->depth > 0 && (kind == 0 || m->depth == 8 || m->len > 50000)) {
     make_leaf(m);
     return;
@@ -214,12 +220,13 @@ static void make_value(Maker *m) {
 
 /* ---- the comparison ---------------------------------------------------- */
 
-static int same_offsets(const es_Document *a, const es_Document *b) {
-  uint32_t i;
-  for (i = 0; i < a->count && i < b->count; i++)
-    if (es_document_node(a, i)->offset != es_document_node(b, i)->offset)
-      return 0;
-  return a->count == b->count;
+/* Each look is a walk over the text, so that some nodes must do. */
+static int same_offsets(const Maker *m, const char *text) {
+  uint32_t i, n = m->want->count, step = n / 20 + 1;
+  for (i = 0; i < n; i += step)
+    if (es_json_offset(text, m->len, i) != m->offsets[i]) return 0;
+  return es_json_offset(text, m->len, n - 1) == m->offsets[n - 1] &&
+         es_json_offset(text, m->len, n) == m->len;
 }
 
 static void check_text(const Maker *m, unsigned round) {
@@ -233,7 +240,7 @@ static void check_text(const Maker *m, unsigned round) {
   CHECK(error == ES_JSON_OK, "round %u: %s at %zu", round,
         es_json_message(error), offset);
   CHECK(same_tree(m->want, &d), "round %u", round);
-  CHECK(same_offsets(m->want, &d), "round %u", round);
+  CHECK(same_offsets(m, copy), "round %u", round);
   es_document_free(&d);
   error = es_json_read(&d, copy, m->len, &offset);
   if (m->twice == 0)
@@ -269,6 +276,7 @@ static void check_cut(Maker *m, unsigned round) {
 
 static void test_random(unsigned rounds) {
   static char text[LONG_TEXT];
+  static size_t offsets[LONG_TEXT];   /* no node is shorter than a byte */
   static const unsigned names[] = {3, 30, 100, 700, 100000};
   unsigned round, twice = 0, large = 0;
   for (round = 0; round < rounds; round++) {
@@ -278,6 +286,7 @@ static void test_random(unsigned rounds) {
     m.state = (round + 1) * UINT64_C(0x9E3779B97F4A7C15);
     m.text = text;
     m.want = &want;
+    m.offsets = offsets;
     m.space = draw(&m, 3);
     m.names = names[draw(&m, 5)];
     es_document_init(&want, heap_of(&heap));
