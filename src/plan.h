@@ -62,9 +62,10 @@ typedef struct es_Plan {
 #define ES_PLAN_ERRORS 100
 
 /*
-** Makes the plan of a document that was read from 'text' of 'length' bytes, or
-** from no text (NULL), which must live as long. Raises the first error, or collects them in the list at
-** 'errors'. Leaves what the plan needs on the stack. [-0, +n]
+** Makes the plan of a document that was read from 'length' bytes of 'text',
+** which must live as long, or from no text (NULL). Raises the first error, or
+** collects them in the list at 'errors'. Leaves what the plan needs on the
+** stack. [-0, +n]
 */
 void es_plan_make(es_Plan *p, const es_Op *op, const es_Document *doc,
                   const char *text, size_t length, int errors);
