@@ -78,7 +78,7 @@ static int is_allowed(const Head *h) {
   return h->info >= SIMPLE_FALSE && h->info <= SIMPLE_NULL;
 }
 
-static int next_head(es_CborReader *r, Head *h) {
+static int any_head(es_CborReader *r, Head *h) {
   Byte first;
   if (r->error != ES_CBOR_OK) return 0;
   if (left(r) == 0) return es_cbor_fail(r, ES_CBOR_END, r->n);
@@ -91,6 +91,20 @@ static int next_head(es_CborReader *r, Head *h) {
   if (h->info >= 24 && !read_argument(r, h)) return 0;
   if (!is_allowed(h)) return es_cbor_fail(r, ES_CBOR_FORM, h->at);
   if (!is_shortest(h)) return es_cbor_fail(r, ES_CBOR_SHORTEST, h->at);
+  return 1;
+}
+
+/* Most heads are one byte and stand for a number that is in it. */
+static inline int next_head(es_CborReader *r, Head *h) {
+  unsigned first;
+  if (r->error != ES_CBOR_OK || left(r) == 0) return any_head(r, h);
+  first = r->bytes[r->at];
+  if ((first & 31) >= 24 || first >> 5 == ES_CBOR_SIMPLE)
+    return any_head(r, h);
+  h->at = r->at++;
+  h->major = (es_CborMajor)(first >> 5);
+  h->info = first & 31;
+  h->value = h->info;
   return 1;
 }
 

@@ -185,37 +185,68 @@ static int fill_numbers(const es_Filling *x, const es_ImageColumn *c,
   return 1;
 }
 
+/* Stores the value of a row, which is on top. [-1, +0] */
+static void put_cell(const es_Filling *x, uint32_t field, uint32_t row,
+                     int column, es_Conversion how) {
+  lua_State *L = x->f->op->L;
+  const es_Field *f = &x->store->trait->fields[field];
+  if (!convert(L, how)) fail(x, "has an integer that no float can hold");
+  if (f->type == ES_FIELD_NULLABLE && es_is_null(L, -1)) {
+    lua_pushnil(L);
+    lua_replace(L, -2);
+  }
+  if (!es_trait_accepts(L, f->type, lua_gettop(L)) &&
+      !(es_entry_is_ref(x->match->entry, field) && es_is_null(L, -1)))
+    fail_field(x, f);
+  es_store_put_top(L, column, x->keys[row]);
+}
+
+/* Strings and tables, which need no look where any value may stand. */
+static int is_free(es_FieldType type, const es_Node *node) {
+  if (node->type == ES_NODE_STRING)
+    return type >= ES_FIELD_STRING;
+  return node->type >= ES_NODE_ARRAY && type >= ES_FIELD_NULLABLE;
+}
+
+/* A column that is no typed array: a list of values. */
+static void fill_values(const es_Filling *x, uint32_t field,
+                        const es_ImageColumn *c, es_Conversion how,
+                        int column) {
+  lua_State *L = x->f->op->L;
+  const es_Document *d = &x->image->values;
+  es_FieldType type = x->store->trait->fields[field].type;
+  es_Pusher pusher;
+  uint32_t i, node = c->node;
+  es_pusher_open(&pusher, L, d, 0);
+  for (i = 0; i < x->saved->rows; i++, node = es_document_next(d, node)) {
+    if (x->keys[i] == ES_NO_SLOT) continue;
+    es_pusher_push(&pusher, node);
+    if (is_free(type, es_document_node(d, node)))
+      lua_rawseti(L, column, x->keys[i]);
+    else
+      put_cell(x, field, i, column, how);
+  }
+}
+
 /* Copies one saved column into one field's column. */
 static void fill_field(const es_Filling *x, uint32_t field,
                        const es_ImageColumn *c, es_Conversion how) {
   lua_State *L = x->f->op->L;
   const es_Field *f = &x->store->trait->fields[field];
-  uint32_t i, node = c->node;
+  uint32_t i, none = 0;
   int column;
   push_column(x, field);
   column = lua_gettop(L);
-  if (how == AS_IT_IS && fill_numbers(x, c, f->type, column)) {
-    lua_pop(L, 1);
-    return;
-  }
-  for (i = 0; i < x->saved->rows; i++) {
-    push_cell(x, c, i, &node);
-    if (x->keys[i] == ES_NO_SLOT) {
-      lua_pop(L, 1);
-      continue;
+  if (c->form == ES_COLUMN_VALUES) {
+    fill_values(x, field, c, how, column);
+  } else if (how != AS_IT_IS || !fill_numbers(x, c, f->type, column)) {
+    for (i = 0; i < x->saved->rows; i++) {
+      if (x->keys[i] == ES_NO_SLOT) continue;
+      push_cell(x, c, i, &none);
+      put_cell(x, field, i, column, how);
     }
-    if (!convert(L, how))
-      fail(x, "has an integer that no float can hold");
-    if (f->type == ES_FIELD_NULLABLE && es_is_null(L, -1)) {
-      lua_pushnil(L);
-      lua_replace(L, -2);
-    }
-    if (!es_trait_accepts(L, f->type, lua_gettop(L)) &&
-        !(es_entry_is_ref(x->match->entry, field) && es_is_null(L, -1)))
-      fail_field(x, f);
-    es_store_put_top(L, column, x->keys[i]);
   }
-  lua_pop(L, 1);
+  lua_settop(L, column - 1);
 }
 
 /* A field that was not saved takes its default in every row. */

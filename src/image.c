@@ -6,12 +6,6 @@
 #include "digest.h"
 #include "image_read.h"
 
-uint32_t es_u32_at(const unsigned char *data, size_t i) {
-  const unsigned char *p = data + 4 * i;
-  return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-         (uint32_t)p[3] << 24;
-}
-
 void es_image_init(es_Image *image, es_Alloc alloc) {
   memset(image, 0, sizeof *image);
   es_buffer_init(&image->traits, alloc);
@@ -49,29 +43,9 @@ const es_ImageColumn *es_image_column(const es_Image *image,
          t->column + i;
 }
 
-uint32_t es_image_slot(const es_Image *image, const es_ImageTrait *t,
-                       uint32_t row) {
-  return ((const uint32_t *)(const void *)image->slots.data)[t->slot + row];
-}
-
-uint32_t es_image_target(const es_ImageTrait *t, uint32_t row) {
-  return es_u32_at(t->targets, row);
-}
-
 uint32_t es_image_generation(const es_Image *image, uint32_t slot) {
   return (uint32_t)es_cbor_int_at(image->generations, image->generation_type,
                                   slot);
-}
-
-int es_read_bit(const es_Buffer *words, uint32_t slot) {
-  size_t k = slot >> 6;
-  if (k >= words->len / 8) return 0;
-  return (int)((((const uint64_t *)(const void *)words->data)[k] >>
-                (slot & 63)) & 1);
-}
-
-int es_image_is_alive(const es_Image *image, uint32_t slot) {
-  return es_read_bit(&image->alive, slot);
 }
 
 /* Notes what is wrong; always false. */

@@ -83,14 +83,35 @@ const es_ImageField *es_image_field(const es_Image *image,
                                     const es_ImageTrait *t, uint32_t i);
 const es_ImageColumn *es_image_column(const es_Image *image,
                                       const es_ImageTrait *t, uint32_t i);
-/* The slot of a row (pairs: of its source), and of a pair's target. */
-uint32_t es_image_slot(const es_Image *image, const es_ImageTrait *t,
-                       uint32_t row);
-uint32_t es_image_target(const es_ImageTrait *t, uint32_t row);
 uint32_t es_image_generation(const es_Image *image, uint32_t slot);
-int es_image_is_alive(const es_Image *image, uint32_t slot);
 
 /* Little-endian uint32 at an index. */
-uint32_t es_u32_at(const unsigned char *data, size_t i);
+static inline uint32_t es_u32_at(const unsigned char *data, size_t i) {
+  const unsigned char *p = data + 4 * i;
+  return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+         (uint32_t)p[3] << 24;
+}
+
+/* The slot of a row (pairs: of its source), and of a pair's target. */
+static inline uint32_t es_image_slot(const es_Image *image,
+                                     const es_ImageTrait *t, uint32_t row) {
+  return ((const uint32_t *)(const void *)image->slots.data)[t->slot + row];
+}
+
+static inline uint32_t es_image_target(const es_ImageTrait *t, uint32_t row) {
+  return es_u32_at(t->targets, row);
+}
+
+/* True if the slot's bit is set in a buffer of words. */
+static inline int es_image_bit(const es_Buffer *words, uint32_t slot) {
+  size_t k = slot >> 6;
+  if (k >= words->len / 8) return 0;
+  return (int)((((const uint64_t *)(const void *)words->data)[k] >>
+                (slot & 63)) & 1);
+}
+
+static inline int es_image_is_alive(const es_Image *image, uint32_t slot) {
+  return es_image_bit(&image->alive, slot);
+}
 
 #endif

@@ -122,13 +122,13 @@ static int check_slots(es_Read *read, es_Buffer *seen, size_t at) {
   for (i = 0; i < image->nfree; i++) {
     slot = es_u32_at(image->free, i);
     check(read, slot > 0 && slot < image->used, "a free slot out of range");
-    check(read, !es_read_bit(seen, slot), "a slot that is free twice");
+    check(read, !es_image_bit(seen, slot), "a slot that is free twice");
     words[slot >> 6] |= (uint64_t)1 << (slot & 63);
   }
   for (slot = 0; slot < image->known; slot++) {
     uint32_t generation = es_image_generation(image, slot);
-    int alive = es_read_bit(&image->alive, slot),
-        is_free = es_read_bit(seen, slot);
+    int alive = es_image_bit(&image->alive, slot),
+        is_free = es_image_bit(seen, slot);
     check(read, generation <= ES_RETIRED, "a generation out of range");
     if (generation > top) top = generation;
     check(read, slot > 0 || generation == 0, "a wrong generation of slot 0");
@@ -137,7 +137,7 @@ static int check_slots(es_Read *read, es_Buffer *seen, size_t at) {
     check(read, !(alive && is_free), "a slot that is alive and free");
     check(read, slot == 0 || slot >= image->used || alive || is_free ||
                 generation == ES_RETIRED, "a slot that is nowhere");
-    check(read, !es_read_bit(&image->excluded, slot) || alive,
+    check(read, !es_image_bit(&image->excluded, slot) || alive,
           "an excluded entity that is not alive");
     image->count += (uint32_t)alive;
   }

@@ -25,9 +25,6 @@ int es_read_count(es_Read *read, uint32_t top, uint32_t *value,
 /* Any value, as the next child of the image's document. */
 int es_read_value(es_Read *read, uint32_t *node);
 
-/* True if the slot's bit is set. */
-int es_read_bit(const es_Buffer *words, uint32_t slot);
-
 static inline int es_image_is_relation(const es_ImageTrait *t) {
   return t->kind >= ES_SAVED_PAIR;
 }

@@ -359,14 +359,6 @@ static void push_float(lua_State *L, double d, int integers) {
 
 static int capacity(uint32_t n) { return n > INT32_MAX ? INT32_MAX : (int)n; }
 
-/* A document whose containers are being pushed. */
-typedef struct es_Push {
-  lua_State *L;
-  const es_Document *d;
-  int integers;
-  int mark;   /* stack index of the metatable of arrays */
-} es_Push;
-
 /* What is neither a number nor a container. */
 static void push_other(lua_State *L, const es_Document *d,
                        const es_Node *node) {
@@ -379,10 +371,38 @@ static void push_other(lua_State *L, const es_Document *d,
   }
 }
 
-static uint32_t push_container(const es_Push *p, uint32_t at);
+/* The key as one that was pushed before, or -1. */
+static int find_kept(es_Pusher *p, const char *text, size_t len) {
+  int i, at = p->next;
+  for (i = 0; i < p->nkeys; i++, at++) {
+    if (at >= p->nkeys) at = 0;
+    if (p->lengths[at] == len && memcmp(p->keys[at], text, len) == 0) {
+      p->next = at + 1;
+      return at;
+    }
+  }
+  return -1;
+}
+
+/* Pushes a key. Strings are slow to make, and objects are much alike. */
+static void push_key(es_Pusher *p, const es_Node *node) {
+  const char *text = es_document_text(p->d, node);
+  int at = find_kept(p, text, node->count);
+  if (at >= 0) {
+    lua_pushvalue(p->L, p->base + 1 + at);
+    return;
+  }
+  lua_pushlstring(p->L, text, node->count);
+  if (p->nkeys == ES_PUSHER_KEYS || node->count > 40) return;
+  lua_copy(p->L, -1, p->base + 1 + p->nkeys);
+  p->lengths[p->nkeys] = node->count;
+  p->keys[p->nkeys++] = lua_tostring(p->L, -1);
+}
+
+static uint32_t push_container(es_Pusher *p, uint32_t at);
 
 /* Pushes the value at 'at'; returns the index of the node behind it. */
-static inline uint32_t push_value(const es_Push *p, uint32_t at) {
+static inline uint32_t push_value(es_Pusher *p, uint32_t at) {
   const es_Node *node = es_document_node(p->d, at);
   if (node->type >= ES_NODE_ARRAY) return push_container(p, at);
   if (node->type == ES_NODE_INT) lua_pushinteger(p->L, node->u.i);
@@ -392,10 +412,10 @@ static inline uint32_t push_value(const es_Push *p, uint32_t at) {
   return at + 1;
 }
 
-static uint32_t push_array(const es_Push *p, uint32_t at, uint32_t n) {
+static uint32_t push_array(es_Pusher *p, uint32_t at, uint32_t n) {
   uint32_t i;
   lua_createtable(p->L, capacity(n), 0);
-  lua_pushvalue(p->L, p->mark);
+  lua_pushvalue(p->L, p->base);
   lua_setmetatable(p->L, -2);
   for (i = 1; i <= n; i++) {
     at = push_value(p, at);
@@ -404,41 +424,53 @@ static uint32_t push_array(const es_Push *p, uint32_t at, uint32_t n) {
   return at;
 }
 
-static uint32_t push_object(const es_Push *p, uint32_t at, uint32_t n) {
+static uint32_t push_object(es_Pusher *p, uint32_t at, uint32_t n) {
   uint32_t i;
   lua_createtable(p->L, 0, capacity(n));
   for (i = 0; i < n; i++) {
-    const es_Node *key = es_document_node(p->d, at);
-    lua_pushlstring(p->L, es_document_text(p->d, key), key->count);
+    push_key(p, es_document_node(p->d, at));
     at = push_value(p, at + 1);
     lua_rawset(p->L, -3);
   }
   return at;
 }
 
-static uint32_t push_container(const es_Push *p, uint32_t at) {
+static uint32_t push_container(es_Pusher *p, uint32_t at) {
   const es_Node *node = es_document_node(p->d, at);
   es_need_stack(p->L, 6);
   if (node->type == ES_NODE_ARRAY) return push_array(p, at + 1, node->count);
   return push_object(p, at + 1, node->count);   /* or an empty table */
 }
 
+void es_pusher_open(es_Pusher *p, lua_State *L, const es_Document *d,
+                    int integers) {
+  es_need_stack(L, ES_PUSHER_KEYS + LUA_MINSTACK);
+  p->L = L;
+  p->d = d;
+  p->integers = integers;
+  p->nkeys = p->next = 0;
+  es_state_push(L, ES_SHARED_ARRAY);
+  p->base = lua_gettop(L);
+  lua_settop(L, p->base + ES_PUSHER_KEYS);
+}
+
+void es_pusher_push(es_Pusher *p, uint32_t at) { push_value(p, at); }
+
 void es_luadoc_push(lua_State *L, const es_Document *d, uint32_t at,
                     int integers) {
-  es_Push p;
-  es_need_stack(L, 2);
+  es_Pusher p;
+  if (es_document_node(d, at)->type >= ES_NODE_ARRAY) {
+    es_pusher_open(&p, L, d, integers);
+    push_container(&p, at);
+    lua_replace(L, p.base);
+    lua_settop(L, p.base);
+    return;
+  }
+  es_need_stack(L, 1);
   p.L = L;
   p.d = d;
   p.integers = integers;
-  p.mark = 0;
-  if (es_document_node(d, at)->type < ES_NODE_ARRAY) {
-    push_value(&p, at);
-    return;
-  }
-  es_state_push(L, ES_SHARED_ARRAY);
-  p.mark = lua_gettop(L);
-  push_container(&p, at);
-  lua_replace(L, p.mark);
+  push_value(&p, at);
 }
 
 int es_luadoc_lua_array(lua_State *L) {

@@ -57,6 +57,29 @@ const char *es_luadoc_reason(es_Status status);
 void es_luadoc_push(lua_State *L, const es_Document *d, uint32_t node,
                     int integers);
 
+/*
+** The same for many values of one document: the array mark and the keys that
+** come again and again stay on the stack, from 'base' on.
+*/
+#define ES_PUSHER_KEYS 16
+
+typedef struct es_Pusher {
+  lua_State *L;
+  const es_Document *d;
+  int integers;
+  int base, nkeys;
+  int next;              /* the key that comes next, mostly */
+  const char *keys[ES_PUSHER_KEYS];
+  size_t lengths[ES_PUSHER_KEYS];
+} es_Pusher;
+
+/* [-0, +1 + ES_PUSHER_KEYS] */
+void es_pusher_open(es_Pusher *p, lua_State *L, const es_Document *d,
+                    int integers);
+
+/* Pushes the value of a node; there must be one free place. [-0, +1] */
+void es_pusher_push(es_Pusher *p, uint32_t node);
+
 /* The float as an integer, if it is integral, in range and not -0.0. */
 int es_luadoc_integral(double d, int64_t *i);
 

@@ -26,6 +26,7 @@ typedef struct es_Restore {
   uint32_t words;
   int ctx;                /* stack index of the codecs' context */
   int *columns;           /* per entry: stack index of its first column */
+  es_Pusher pusher;       /* of values that are kept whole */
   const es_Step *step;    /* what is being restored; NULL: nothing yet */
 } es_Restore;
 
@@ -120,8 +121,8 @@ static void push_field(const es_Restore *r, const es_Entry *e,
 }
 
 /*
-** The same into a column. Numbers come straight there, but for references and
-** where the decoder knew floats only.
+** The same into a column. Numbers and strings come straight there, but for
+** references and where the decoder knew floats only.
 */
 static inline void write_field(const es_Restore *r, const es_Entry *e,
                                uint32_t field, uint32_t node, int column,
@@ -129,13 +130,14 @@ static inline void write_field(const es_Restore *r, const es_Entry *e,
   lua_State *L = r->op.L;
   const es_Node *n = es_document_node(r->plan.doc, node);
   if (r->plan.integers || es_entry_is_ref(e, field) ||
-      (n->type != ES_NODE_FLOAT && n->type != ES_NODE_INT)) {
+      n->type < ES_NODE_INT || n->type > ES_NODE_STRING) {
     push_field(r, e, field, node);
     es_store_put_top(L, column, key);
     return;
   }
   if (n->type == ES_NODE_INT) lua_pushinteger(L, n->u.i);
-  else lua_pushnumber(L, n->u.d);
+  else if (n->type == ES_NODE_FLOAT) lua_pushnumber(L, n->u.d);
+  else lua_pushlstring(L, es_document_text(r->plan.doc, n), n->count);
   lua_rawseti(L, column, key);
 }
 
@@ -261,14 +263,14 @@ static uint32_t step_key(const es_Restore *r, const es_Step *step,
 }
 
 /* The fields of a step straight into their columns. [-0, +0] */
-static void write_fields(const es_Restore *r, const es_Entry *e,
+static void write_fields(es_Restore *r, const es_Entry *e,
                          const es_Step *step, uint32_t slot) {
   const es_Document *d = r->plan.doc;
   const es_Trait *t = e->store->trait;
   uint32_t i, node = step->node + 2, key = step_key(r, step, slot);
   int column = r->columns[step->entry];
   if (t->kind == ES_AOS) {
-    es_luadoc_push(r->op.L, d, step->node, r->plan.integers);
+    es_pusher_push(&r->pusher, step->node);
     lua_rawseti(r->op.L, column, key);
     return;
   }
@@ -391,6 +393,7 @@ static int run(lua_State *L) {
   /* where no observer is, nobody has a reason to change the world */
   if (!r->op.w->observed) r->op.w->readonly++;
   push_columns(r);
+  es_pusher_open(&r->pusher, L, r->plan.doc, r->plan.integers);
   spawn_entities(r);
   apply_steps(r, r->plan.world, 1);
   apply_steps(r, r->plan.traits, 0);
