@@ -52,27 +52,30 @@ static int is_digit(char c) {
   return (unsigned)c - '0' < 10;
 }
 
-static int at_digit(const Text *t) {
+static inline int at_digit(const Text *t) {
   return t->p < t->end && is_digit(*t->p);
 }
 
-static int at(const Text *t, char c) {
+static inline int at(const Text *t, char c) {
   return t->p < t->end && *t->p == c;
 }
 
-static int at_letter(const Text *t, char lower) {
+static inline int at_letter(const Text *t, char lower) {
   return t->p < t->end && (*t->p | 0x20) == lower;
 }
 
-static int all_digits(uint64_t eight) {
+/*
+** Not 0 in the bytes that are no digits. A carry out of one of those may spoil
+** the bytes above it; the lowest one is right.
+*/
+static inline uint64_t no_digits(uint64_t eight) {
   const uint64_t high = UINT64_C(0xF0F0F0F0F0F0F0F0);
   uint64_t above = (eight + UINT64_C(0x0606060606060606)) & high;
-  return ((eight & high) | above >> 4) == UINT64_C(0x3333333333333333);
+  return ((eight & high) | above >> 4) ^ UINT64_C(0x3333333333333333);
 }
 
-/* The value of eight ASCII digits: pairs, fours, then all of them. */
-static uint64_t eight_value(uint64_t x) {
-  x -= ES_NUMBER_ASCII_ZEROS;
+/* The value of eight digits, not ASCII: pairs, fours, then all of them. */
+static inline uint64_t eight_value(uint64_t x) {
   x = (x * 10 + (x >> 8)) & UINT64_C(0x00FF00FF00FF00FF);
   x = (x * 100 + (x >> 16)) & UINT64_C(0x0000FFFF0000FFFF);
   return (x * 10000 + (x >> 32)) & UINT32_MAX;
@@ -80,10 +83,23 @@ static uint64_t eight_value(uint64_t x) {
 
 /* Takes digits; returns how many. */
 static inline int64_t take_digits(Text *t) {
+  static const uint32_t power[8] = {1, 10, 100, 1000, 10000, 100000, 1000000,
+                                    10000000};
   const char *p = t->p, *start = p;
-  uint64_t word = t->word, eight;
-  while (t->end - p >= 8 && all_digits(eight = es_number_load(p))) {
-    word = word * 100000000 + eight_value(eight);
+  uint64_t word = t->word;
+  while (t->end - p >= 8) {
+    uint64_t digits = es_number_load(p) - ES_NUMBER_ASCII_ZEROS;
+    uint64_t other = no_digits(es_number_load(p));
+    if (other != 0) {   /* the last ones, behind as many zeros as lack */
+      unsigned n = es_number_trailing(other) / 8;
+      if (n > 0)
+        word = word * power[n] + eight_value(digits << 8 * (8 - n));
+      p += n;
+      t->word = word;
+      t->p = p;
+      return p - start;
+    }
+    word = word * 100000000 + eight_value(digits);
     p += 8;
   }
   for (; p < t->end && is_digit(*p); p++)
@@ -94,7 +110,7 @@ static inline int64_t take_digits(Text *t) {
 }
 
 /* Takes the exponent behind its 'e'; false if there is none. */
-static int take_exponent(Text *t) {
+static inline int take_exponent(Text *t) {
   int64_t exp = 0;
   int negative = at(t, '-');
   if (negative || at(t, '+')) t->p++;
@@ -106,13 +122,17 @@ static int take_exponent(Text *t) {
 }
 
 /* True at a byte that cannot stand behind a number, as in 01, 0x1, 1.5.2 */
-static int at_tail(const Text *t) {
-  return at_digit(t) || at(t, '.') || at(t, '+') || at(t, '-') ||
-         (t->p < t->end && (unsigned)(*t->p | 0x20) - 'a' < 26);
+static inline int at_tail(const Text *t) {
+  /* as bits from ' ' on: + - . 0 to 9, A to Z, a to z */
+  static const uint32_t bits[3] = {0x03FF6800, 0x07FFFFFE, 0x07FFFFFE};
+  unsigned c;
+  if (t->p >= t->end) return 0;
+  c = (unsigned char)*t->p - 32u;
+  return c < 96 && bits[c / 32] >> c % 32 & 1;
 }
 
 /* Takes the digits and the point; false if digits are missing. */
-static int take_significand(Text *t) {
+static inline int take_significand(Text *t) {
   t->first = t->p;
   if (at(t, '0')) {
     t->p++;
@@ -131,7 +151,7 @@ static int take_significand(Text *t) {
 }
 
 /* Takes the number; false if it is not one, then 'p' is the wrong byte. */
-static int take_number(Text *t) {
+static inline int take_number(Text *t) {
   t->integer = 1;
   t->negative = at(t, '-');
   t->p += t->negative;
@@ -189,7 +209,7 @@ static int rounds_to_nearest(void) {
 }
 
 /* The bits of w * 10^q, rounded; 'w' may be 0. */
-static uint64_t round_short(uint64_t w, int64_t q) {
+static inline uint64_t round_short(uint64_t w, int64_t q) {
   static const double power[MAX_EXACT_POWER + 1] = {
     1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -318,32 +338,36 @@ static uint64_t leading_word(const char *p) {
   return w;
 }
 
-/* The bits for more than WORD_DIGITS digits from 'p' on. */
-static uint64_t round_long(const Text *t, const char *p, int64_t digits) {
-  int64_t q = t->exp - t->frac;
+/*
+** The bits for more than WORD_DIGITS digits from 'p' to 'stop', where the last
+** one counts 10^q.
+*/
+static uint64_t round_long(const char *p, const char *stop, int64_t digits,
+                           int64_t q) {
   uint64_t w = leading_word(p);
   uint64_t below = round_word(w, q + digits - WORD_DIGITS);
   uint64_t above = round_word(w + 1, q + digits - WORD_DIGITS);
   int order;
   if (below == above) return below;
-  order = compare_halfway(p, t->stop, digits, q, below);
+  order = compare_halfway(p, stop, digits, q, below);
   return order > 0 || (order == 0 && (below & 1) != 0) ? above : below;
 }
 
 /* The bits of the magnitude, rounded. */
-static uint64_t round_text(const Text *t) {
+static inline uint64_t round_text(const Text *t) {
   int64_t digits = t->whole + t->frac;
   const char *p = t->first;
   if (digits > WORD_DIGITS) {
     for (; p < t->stop && (*p == '0' || *p == '.'); p++)
       digits -= *p == '0';
-    if (digits > WORD_DIGITS) return round_long(t, p, digits);
+    if (digits > WORD_DIGITS)
+      return round_long(p, t->stop, digits, t->exp - t->frac);
   }
   return round_short(t->word, t->exp - t->frac);
 }
 
 /* True if the text is an integer of int64_t; -0 is not. */
-static int fits_integer(const Text *t) {
+static inline int fits_integer(const Text *t) {
   if (!t->integer || t->whole > WORD_DIGITS) return 0;
   if (!t->negative) return t->word <= INT64_MAX;
   return t->word != 0 && t->word <= (uint64_t)INT64_MAX + 1;
