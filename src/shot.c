@@ -282,6 +282,28 @@ static int is_due(const es_Entry *e, int relations) {
          e->transient != ES_TRANSIENT && e->store->count > 0;
 }
 
+/* Whether anyone who is saved has the trait. */
+static int has_rows(const es_Shot *s, const es_Store *store) {
+  uint32_t k;
+  for (k = 0; k < store->has.n && k < s->words; k++)
+    if ((store->has.words[k] & s->selected[k]) != 0) return 1;
+  return 0;
+}
+
+/* How many traits will have rows, and room for what they mostly need. */
+static uint32_t count_traits(es_Shot *s) {
+  const es_Registry *r = &s->op.w->registry;
+  size_t bytes = s->op.w->entities.known;
+  uint32_t i, n = 0;
+  for (i = 0; i < r->n; i++) {
+    const es_Store *store = r->entries[i].store;
+    bytes += (size_t)store->count * store->trait->nfields * 8;
+    n += is_due(&r->entries[i], 0) && has_rows(s, store);
+  }
+  (void)es_buffer_reserve(s->body, bytes);   /* or it grows as it is filled */
+  return n;
+}
+
 /* All entries in bytewise order of names; rows tell what is empty. */
 static uint32_t save_entries(es_Shot *s, int relations, es_Buffer *targets) {
   const es_Registry *r = &s->op.w->registry;
@@ -355,23 +377,23 @@ static void save_header(es_Shot *s) {
   save_headers(s);
 }
 
-/* { data, traits, entities, relations }; counts come before contents. */
+/*
+** { data, traits, entities, relations }. Pairs may be left out one by one, so
+** that only their contents tell how many relations there are.
+*/
 static void save_body(es_Shot *s, es_Buffer *part, es_Buffer *targets) {
   lua_State *L = s->op.L;
   es_Buffer *body = s->body;
-  uint32_t traits, relations;
+  uint32_t relations;
   es_try_put(L, body, es_cbor_put_head(body, ES_CBOR_MAP, 4));
   save_data(s);
-  s->body = s->column.out = s->sink.out = part;
-  part->len = 0;
-  traits = save_entries(s, 0, targets);
   es_try_put(L, body, es_format_put_word(body, "traits"));
-  es_try_put(L, body, es_cbor_put_head(body, ES_CBOR_ARRAY, traits));
-  es_try(L, es_buffer_put(body, part->data, part->len));
-  part->len = 0;
-  es_try_put(L, part, es_format_put_word(part, "entities"));
+  es_try_put(L, body,
+             es_cbor_put_head(body, ES_CBOR_ARRAY, count_traits(s)));
+  save_entries(s, 0, targets);
+  es_try_put(L, body, es_format_put_word(body, "entities"));
   es_shot_save_entities(s);
-  es_try(L, es_buffer_put(body, part->data, part->len));
+  s->body = s->column.out = s->sink.out = part;
   part->len = 0;
   relations = save_entries(s, 1, targets);
   es_try_put(L, body, es_format_put_word(body, "relations"));
@@ -515,6 +537,7 @@ static int run(lua_State *L) {
   check_registered(s);
   save_body(s, part, targets);
   save_header(s);
+  (void)es_buffer_reserve(out, s->header->len + s->body->len + 64);
   es_try_put(L, out, es_format_put_frame(out, s->header, s->body));
   return 0;
 }

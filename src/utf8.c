@@ -41,10 +41,10 @@ static inline size_t ascii(const char *s, size_t n) {
 }
 
 /*
-** The offset of the first sequence that is not text. A low surrogate behind
-** a high one is the wrong one: the high one alone would be text.
+** A low surrogate behind a high one is the wrong one: the high one alone would
+** be text.
 */
-static size_t check(const char *s, size_t n, int surrogates) {
+size_t es_utf8_scan(const char *s, size_t n, int surrogates) {
   const unsigned char *p = (const unsigned char *)s;
   size_t i = ascii(s, n);
   size_t high_end = SIZE_MAX;
@@ -60,14 +60,6 @@ static size_t check(const char *s, size_t n, int surrogates) {
     i += ascii(s + i, n - i);
   }
   return n;
-}
-
-size_t es_utf8_check(const char *s, size_t n) {
-  return check(s, n, 1);
-}
-
-int es_utf8_strict(const char *s, size_t n) {
-  return check(s, n, 0) == n;
 }
 
 static char tail(unsigned bits) {
