@@ -411,4 +411,40 @@ describe("decode", function()
       deep.assertSame(value, ecs.decode(scrawl(rng, value)), "the value", { marks = true })
     end)
   end)
+
+  describe("with a key that occurs twice", function()
+    local TEXT <const> = '{"a":1,"b":{"c":[1],"c":null},"\\u0061":2}'
+
+    it("is an error, also when it is asked for", function()
+      for _, options in ipairs { false, {}, { duplicates = "error" } } do
+        local ok, err = pcall(ecs.decode, TEXT, options or nil)
+        assert.is_false(ok)
+        assert.equal("malformed", err.code)
+        assert.matches("a key occurs twice", err.message, 1, true)
+        assert.equal(20, err.offset)
+      end
+    end)
+
+    it("takes the last value when that is asked for", function()
+      local value = ecs.decode(TEXT, { duplicates = "last" })
+      assert.same({ a = 2, b = { c = ecs.null } }, value)
+      local keys = {}
+      for i = 1, 1000 do keys[i] = ('"k%d":%d'):format(i % 100, i) end
+      value = ecs.decode("{" .. table.concat(keys, ",") .. "}", { duplicates = "last" })
+      for i = 0, 99 do assert.equal(i == 0 and 1000 or 900 + i, value["k" .. i]) end
+    end)
+
+    it("refuses other options", function()
+      local function fails(message, ...)
+        local ok, err = pcall(ecs.decode, ...)
+        assert.is_false(ok)
+        assert.matches(message, tostring(err), 1, true)
+      end
+      fails('decode: option \'duplicates\': "error" or "last" expected, got string', "1",
+        { duplicates = "first" })
+      fails('expected, got boolean', "1", { duplicates = true })
+      fails('decode: unknown option "duplicate"', "1", { duplicate = "last" })
+      fails("decode: bad argument #2 (options table expected, got string)", "1", "last")
+    end)
+  end)
 end)

@@ -7,6 +7,7 @@
 #include "guard.h"
 #include "json.h"
 #include "luadoc.h"
+#include "names.h"
 #include "plan.h"
 #include "restore.h"
 #include "save.h"
@@ -35,21 +36,25 @@ static void push_text_error(lua_State *L, const char *fn, es_JsonError error,
   lua_setfield(L, -2, "offset");
 }
 
+typedef es_JsonError (*es_JsonReadFn)(es_Document *d, const char *s, size_t n,
+                                      size_t *offset);
+
 /*
 ** Reads the string at 'idx' into a guarded document, which it pushes; or
 ** pushes nil and the error and returns NULL. [-0, +1 or +2]
 */
-static es_Document *read_text(lua_State *L, const char *fn, int idx) {
+static es_Document *read_with(lua_State *L, const char *fn, int idx,
+                              es_JsonReadFn read) {
   size_t n, offset = 0;
   const char *s = lua_tolstring(L, idx, &n);
   es_Document *d = es_guard_document(L);
-  es_JsonError error = es_json_read(d, s, n, &offset);
+  es_JsonError error = read(d, s, n, &offset);
   if (error == ES_JSON_NOMEM) {
     es_guard_release(L, -1);
     lua_pop(L, 1);
     lua_gc(L, LUA_GCCOLLECT, 0);
     d = es_guard_document(L);
-    error = es_json_read(d, s, n, &offset);
+    error = read(d, s, n, &offset);
   }
   if (error == ES_JSON_OK) return d;
   if (error == ES_JSON_NOMEM) es_error_memory(L);
@@ -58,6 +63,10 @@ static es_Document *read_text(lua_State *L, const char *fn, int idx) {
   lua_pushnil(L);
   push_text_error(L, fn, error, offset);
   return NULL;
+}
+
+static es_Document *read_text(lua_State *L, const char *fn, int idx) {
+  return read_with(L, fn, idx, es_json_read);
 }
 
 int es_text_lua_restore(lua_State *L) {
@@ -100,15 +109,31 @@ int es_text_lua_encode(lua_State *L) {
   return lua_error(L);
 }
 
+/* The options at 2: what a key that occurs twice means. [-0, +0] */
+static es_JsonReadFn read_duplicates(lua_State *L) {
+  static const char *const known[] = {"duplicates"};
+  int last, type;
+  if (lua_isnoneornil(L, 2)) return es_json_read;
+  if (!lua_istable(L, 2)) es_error_arg(L, "decode", 2, "options table", 2);
+  es_names_check_options(L, "decode", 2, known, 1);
+  lua_pushliteral(L, "duplicates");
+  type = lua_rawget(L, 2);
+  last = es_names_is(L, -1, "last");
+  if (type != LUA_TNIL && !last && !es_names_is(L, -1, "error"))
+    es_error(L, "decode", "option 'duplicates': \"error\" or \"last\" "
+                          "expected, got %s", es_error_typename(L, -1));
+  lua_pop(L, 1);
+  return last ? es_json_read_last : es_json_read;
+}
+
 int es_text_lua_decode(lua_State *L) {
   es_Document *d;
-  lua_settop(L, 1);
   if (lua_type(L, 1) != LUA_TSTRING)
     return es_error_arg(L, "decode", 1, "string", 1);
-  d = read_text(L, "decode", 1);
+  d = read_with(L, "decode", 1, read_duplicates(L));
   if (d == NULL) return lua_error(L);
   es_luadoc_push(L, d, 0, 0);
-  es_guard_release(L, 2);
+  es_guard_release(L, -2);
   return 1;
 }
 

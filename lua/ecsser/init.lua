@@ -244,6 +244,8 @@ end
 --- The value of a JSON text, read as by `restoreJSON`. Arrays carry the mark of `ecs.array`.
 -- @function decode
 -- @tparam string text
+-- @tparam[opt] table options `duplicates`: what a key that occurs twice in an object is, an
+-- `"error"` (the default), or `"last"`: the last of its values counts, as in most decoders
 -- @return the value; null is `ecs.null`
 -- @raise SerializeError malformed with the `offset`; misuse
 

@@ -413,8 +413,9 @@ function ecs.encode(value) end
 
 ---The value of a JSON text.
 ---@param text string
+---@param options? { duplicates?: "error"|"last" }
 ---@return ecsser.JSON
-function ecs.decode(text) end
+function ecs.decode(text, options) end
 
 ---Marks a table as an array.
 ---@generic T: table
