@@ -191,7 +191,7 @@ static es_Status on_number(es_Sink *s, double value) {
 void es_sink_cbor(es_CborSink *s, es_Buffer *out) {
   static const es_Sink methods = {
     on_open, on_close, on_key, NULL, on_null,
-    on_boolean, on_integer, on_number, on_string
+    on_boolean, on_integer, on_number, on_string, NULL
   };
   s->sink = methods;
   s->out = out;

@@ -232,10 +232,15 @@ static es_Status on_string(es_Sink *sink, const char *text, size_t n) {
   return status == ES_OK ? ES_OK : take_back(s, len, comma, status);
 }
 
+/* Where there is no such room, the buffer grows as it is filled. */
+static void on_expect(es_Sink *sink, size_t bytes) {
+  (void)es_buffer_reserve(self(sink)->out, bytes);
+}
+
 void es_sink_json(es_JsonSink *s, es_Buffer *out) {
   static const es_Sink methods = {
     on_open, on_close, on_key, on_phrase, on_null,
-    on_boolean, on_integer, on_number, on_string
+    on_boolean, on_integer, on_number, on_string, on_expect
   };
   s->sink = methods;
   s->out = out;

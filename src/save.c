@@ -10,38 +10,12 @@
 #include "json.h"
 #include "luadoc.h"
 #include "names.h"
+#include "wording.h"
 
 #define NOT_SAVED UINT32_MAX
 
 /* Which part of a record an entry belongs to. */
 typedef enum es_Part { PART_TAGS, PART_TRAITS, PART_PAIRS, PARTS } es_Part;
-
-/* What is told about every entity, and where it stands in a record. */
-enum {
-  SAY_RECORD,          /* {"tags":[ */
-  SAY_RECORD_NO_TAGS,  /* {"tags":[],"traits":{ */
-  SAY_TRAITS,          /* ],"traits":{ */
-  SAY_PAIRS,           /* },"pairs":{ */
-  SAY_END,             /* }} */
-  SAY_END_NO_PAIRS,    /* },"pairs":{}} */
-  SAY_TARGET,          /* {"target": */
-  SAY_END_PAIR,        /* } */
-  SAY_END_LIST,        /* ] */
-  SAY_COUNT
-};
-
-/*
-** What is told of an entry. A tag: its name. A relation: its name and a list
-** that opens. Then, one for each field, the key and what stands before it (for
-** any other value: one), and last what closes behind them.
-*/
-typedef struct es_Words {
-  const es_Entry *entry;
-  const es_Phrase *name;
-  const es_Phrase *fields;
-  uint32_t n;                /* how many fields are told; 0: one value */
-  int columns;               /* stack index of the first field's column */
-} es_Words;
 
 /* An entry that occurs among the 64 slots in hand. */
 typedef struct es_Active {
@@ -57,8 +31,7 @@ typedef struct es_Save {
   es_Buffer *path;       /* scratch of error paths */
   uint32_t *index;       /* slot -> snapshot index, or NOT_SAVED */
   uint32_t slots;        /* length of 'index' */
-  es_Phrase *phrases;    /* SAY_..., then those of the entries */
-  es_Words *words;       /* per entry */
+  es_Wording wording;
   es_Active *active;     /* who occurs among 64 slots, by part */
   uint32_t end[PARTS];   /* where the parts end in 'active' */
   uint64_t any[PARTS];   /* who of the 64 has something in the part */
@@ -132,7 +105,7 @@ static void fail(const es_Save *s, const char *code, const char *reason) {
 #define tell_close(s) tell(s, (s)->sink->close((s)->sink))
 #define tell_key(s, k) tell(s, (s)->sink->key((s)->sink, k, sizeof(k) - 1))
 #define say(s, p) tell(s, (s)->sink->phrase((s)->sink, p))
-#define say_fixed(s, which) say(s, &(s)->phrases[which])
+#define say_fixed(s, which) say(s, &(s)->wording.phrases[which])
 
 /* The value at 'idx', which must be JSON-safe. */
 static void save_value(const es_Save *s, int idx) {
@@ -270,12 +243,12 @@ static void save_pairs(es_Save *s, const es_Words *w, uint32_t slot) {
     uint32_t target = s->index[p->rows[row].target];
     if (target == NOT_SAVED)
       fail(s, ES_CODE_DANGLING, "points at an entity that is not saved");
-    say_fixed(s, SAY_TARGET);
+    say_fixed(s, ES_SAY_TARGET);
     tell(s, s->sink->integer(s->sink, target));
     if (t->kind != ES_TAG) save_data(s, w, row);
-    else say_fixed(s, SAY_END_PAIR);
+    else say_fixed(s, ES_SAY_END_PAIR);
   }
-  say_fixed(s, SAY_END_LIST);
+  say_fixed(s, ES_SAY_END_LIST);
 }
 
 static es_Part part_of(const es_Entry *e) {
@@ -308,7 +281,7 @@ static void find_active(es_Save *s, uint32_t k) {
       const es_Entry *e = &r->entries[i];
       uint64_t has = es_bitset_word(&e->store->has, k);
       if (has == 0 || e->transient || part_of(e) != part) continue;
-      s->active[n].words = &s->words[i];
+      s->active[n].words = &s->wording.words[i];
       s->active[n++].has = has;
       s->any[part] |= has;
     }
@@ -323,19 +296,19 @@ static int has_any(const es_Save *s, es_Part part, uint32_t slot) {
 static void save_record(es_Save *s, uint32_t slot) {
   int world = s->record == NOT_SAVED;
   if (has_any(s, PART_TAGS, slot)) {
-    say_fixed(s, SAY_RECORD);
+    say_fixed(s, ES_SAY_RECORD);
     save_part(s, PART_TAGS, slot);
-    say_fixed(s, SAY_TRAITS);
+    say_fixed(s, ES_SAY_TRAITS);
   } else {
-    say_fixed(s, SAY_RECORD_NO_TAGS);
+    say_fixed(s, ES_SAY_RECORD_NO_TAGS);
   }
   save_part(s, PART_TRAITS, slot);
   if (!world && has_any(s, PART_PAIRS, slot)) {
-    say_fixed(s, SAY_PAIRS);
+    say_fixed(s, ES_SAY_PAIRS);
     save_part(s, PART_PAIRS, slot);
-    say_fixed(s, SAY_END);
+    say_fixed(s, ES_SAY_END);
   } else {
-    say_fixed(s, world ? SAY_END : SAY_END_NO_PAIRS);
+    say_fixed(s, world ? ES_SAY_END : ES_SAY_END_NO_PAIRS);
   }
 }
 
@@ -424,93 +397,6 @@ static int ctx_ref(lua_State *L) {
   return 1;
 }
 
-/* The next phrase; the words are added. */
-static es_Phrase *next_phrase(es_Phrase **at) {
-  es_Phrase *p = (*at)++;
-  memset(p, 0, sizeof *p);
-  return p;
-}
-
-/* The words of the fixed phrases, by their first letters. */
-static void make_fixed(es_Phrase *phrases) {
-  static const char *const scripts[SAY_COUNT] = {
-    "{t[", "{t[]d{", "]d{", "}p{", "}}", "}p{}}", "{e", "}", "]"
-  };
-  int i;
-  for (i = 0; i < SAY_COUNT; i++) {
-    es_Phrase *p = &phrases[i];
-    const char *c;
-    memset(p, 0, sizeof *p);
-    for (c = scripts[i]; *c != '\0'; c++) {
-      switch (*c) {
-        case '{': es_phrase_word(p, ES_WORD_OPEN_OBJECT); break;
-        case '}': es_phrase_word(p, ES_WORD_CLOSE_OBJECT); break;
-        case '[': es_phrase_word(p, ES_WORD_OPEN_ARRAY); break;
-        case ']': es_phrase_word(p, ES_WORD_CLOSE_ARRAY); break;
-        case 't': es_phrase_key(p, "tags", 4); break;
-        case 'd': es_phrase_key(p, "traits", 6); break;
-        case 'p': es_phrase_key(p, "pairs", 5); break;
-        default: es_phrase_key(p, "target", 6); break;
-      }
-    }
-  }
-}
-
-/* The key of a value: the name of the trait, or "data" of a pair. */
-static void add_value_key(es_Phrase *p, const es_Entry *e) {
-  if (e->store->trait->relation) es_phrase_key(p, "data", 4);
-  else es_phrase_key(p, e->name, e->len);
-}
-
-static void make_fields(es_Words *w, es_Phrase **at) {
-  const es_Trait *t = w->entry->store->trait;
-  uint32_t i;
-  es_Phrase *p = next_phrase(at);
-  w->fields = p;
-  add_value_key(p, w->entry);
-  if (w->n > 0) es_phrase_word(p, ES_WORD_OPEN_OBJECT);
-  for (i = 0; i < w->n; i++) {
-    if (i > 0) p = next_phrase(at);
-    es_phrase_key(p, t->fields[i].name, t->fields[i].len);
-  }
-  p = next_phrase(at);
-  es_phrase_word(p, ES_WORD_CLOSE_OBJECT);
-  if (w->n > 0 && t->relation) es_phrase_word(p, ES_WORD_CLOSE_OBJECT);
-}
-
-static void make_words(es_Words *w, const es_Entry *e, es_Phrase **at) {
-  const es_Trait *t = e->store->trait;
-  es_Phrase *p = next_phrase(at);
-  w->entry = e;
-  w->name = p;
-  w->n = t->kind == ES_SOA && !e->codec ? t->nfields : 0;
-  if (t->relation) {
-    es_phrase_key(p, e->name, e->len);
-    es_phrase_word(p, ES_WORD_OPEN_ARRAY);
-  } else {
-    es_phrase_string(p, e->name, e->len);
-  }
-  make_fields(w, at);
-}
-
-/* All phrases, with their text. [-0, +2] */
-static void prepare_phrases(es_Save *s) {
-  lua_State *L = s->op.L;
-  const es_Registry *r = &s->op.w->registry;
-  es_Buffer *text = es_guard_buffer(L);
-  size_t count = SAY_COUNT;
-  uint32_t i;
-  es_Phrase *p, *end;
-  for (i = 0; i < r->n; i++) count += r->entries[i].store->trait->nfields + 3;
-  s->phrases = lua_newuserdatauv(L, count * sizeof *s->phrases, 0);
-  make_fixed(s->phrases);
-  end = s->phrases + SAY_COUNT;
-  for (i = 0; i < r->n; i++) make_words(&s->words[i], &r->entries[i], &end);
-  for (p = s->phrases; p < end; p++)
-    es_try_put(L, text, es_json_phrase(text, p));
-  for (p = s->phrases; p < end; p++) p->text = text->data + p->start;
-}
-
 /* Puts all columns that the walk will read on the stack. [-0, +n] */
 static void push_columns(es_Save *s) {
   const es_Registry *r = &s->op.w->registry;
@@ -519,7 +405,7 @@ static void push_columns(es_Save *s) {
     const es_Store *store = r->entries[i].store;
     if (store->count == 0 || r->entries[i].transient) continue;
     es_need_stack(s->op.L, (int)store->trait->nfields + LUA_MINSTACK);
-    s->words[i].columns = lua_gettop(s->op.L) + 1;
+    s->wording.words[i].columns = lua_gettop(s->op.L) + 1;
     for (f = 0; f < store->trait->nfields; f++)
       es_store_push_column(&s->op, store, f);
   }
@@ -538,7 +424,6 @@ static int run(lua_State *L) {
   s->slots = s->op.w->entities.known;
   s->index = lua_newuserdatauv(L, s->slots * sizeof *s->index, 0);
   s->active = lua_newuserdatauv(L, (entries + 1) * sizeof *s->active, 0);
-  s->words = lua_newuserdatauv(L, (entries + 1) * sizeof *s->words, 0);
   lua_createtable(L, 0, 1);
   s->ctx = lua_gettop(L);
   lua_pushvalue(L, lua_upvalueindex(1));
@@ -547,7 +432,9 @@ static int run(lua_State *L) {
   lua_setfield(L, s->ctx, "ref");
   number_entities(s);
   check_registered(s);
-  prepare_phrases(s);
+  es_wording_make(L, s->op.w, &s->wording);
+  if (s->sink->expect != NULL)
+    s->sink->expect(s->sink, es_wording_length(s->op.w, &s->wording));
   push_columns(s);
   save_all(s);
   return 0;

@@ -65,7 +65,7 @@ static es_Status on_string(es_Sink *s, const char *text, size_t n) {
 void es_sink_document(es_DocumentSink *s, es_Document *document) {
   static const es_Sink methods = {
     on_open, on_close, on_key, on_phrase, on_null,
-    on_boolean, on_integer, on_number, on_string
+    on_boolean, on_integer, on_number, on_string, NULL
   };
   s->sink = methods;
   s->document = document;

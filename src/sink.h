@@ -31,6 +31,8 @@ struct es_Sink {
   es_Status (*integer)(es_Sink *s, int64_t value);
   es_Status (*number)(es_Sink *s, double value);   /* finite */
   es_Status (*string)(es_Sink *s, const char *text, size_t n);
+  /* about so many bytes of text will come; NULL: of no use */
+  void (*expect)(es_Sink *s, size_t bytes);
 };
 
 /* A sink that builds a document. 'sink' must be the first field. */
