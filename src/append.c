@@ -390,16 +390,22 @@ static void call_patch(const es_Append *a) {
   check_status(a, status);
 }
 
-/*
-** Runs protected: 1 the world, 2 the anchors, 3 the append, 4, 5 options,
-** 6 the keys that are taken over.
-*/
-static int run(lua_State *L) {
+/* 1 the world, 2 the anchors, 3 the append. */
+static es_Append *append_at_3(lua_State *L) {
   es_Append *a = lua_touserdata(L, 3);
   a->op.L = L;
   a->op.world = 1;
   a->op.anchors = 2;
   a->matches.op = a->fill.op = &a->op;
+  return a;
+}
+
+/*
+** Runs protected: 1 the world, 2 the anchors, 3 the append, 4, 5 options,
+** 6 the keys that are taken over.
+*/
+static int run(lua_State *L) {
+  es_Append *a = append_at_3(L);
   a->fill.columns = 2;
   es_need_stack(L, 3 * LUA_MINSTACK);
   a->ctx = es_fill_open(&a->fill);
@@ -442,25 +448,35 @@ static void undo(es_Append *a, const es_Op *op, int taken) {
   lua_pop(op->L, 1);
 }
 
+static void bad_option(const es_Append *a, const char *name,
+                       const char *expected) {
+  lua_State *L = a->op.L;
+  es_error(L, a->op.fn, "option '%s': %s expected, got %s", name, expected,
+           es_error_typename(L, lua_gettop(L)));
+}
+
+/* Pushes an option and returns its type. [-0, +1] */
+static int push_option(const es_Append *a, int options, const char *name) {
+  lua_pushstring(a->op.L, name);
+  return lua_rawget(a->op.L, options);
+}
+
 static void read_policy(es_Append *a, int options) {
   lua_State *L = a->op.L;
-  lua_getfield(L, options, "keys");
+  push_option(a, options, "keys");
   if (lua_isnil(L, -1) || es_names_is(L, -1, "error")) a->policy = KEYS_ERROR;
   else if (es_names_is(L, -1, "drop")) a->policy = KEYS_DROP;
   else if (es_names_is(L, -1, "replace")) a->policy = KEYS_REPLACE;
-  else es_error(L, a->op.fn, "option 'keys': \"error\", \"drop\" or "
-                             "\"replace\" expected");
+  else bad_option(a, "keys", "\"error\", \"drop\" or \"replace\"");
   lua_pop(L, 1);
 }
 
 /* A snapshot holds no dangling references, so that either word is met. */
 static void read_dangling(const es_Append *a, int options) {
   lua_State *L = a->op.L;
-  lua_getfield(L, options, "dangling");
-  if (!lua_isnil(L, -1) && !es_names_is(L, -1, "error") &&
-      !es_names_is(L, -1, "null"))
-    es_error(L, a->op.fn,
-             "option 'dangling': \"error\" or \"null\" expected");
+  if (push_option(a, options, "dangling") != LUA_TNIL &&
+      !es_names_is(L, -1, "error") && !es_names_is(L, -1, "null"))
+    bad_option(a, "dangling", "\"error\" or \"null\"");
   lua_pop(L, 1);
 }
 
@@ -478,17 +494,19 @@ static void read_options(es_Append *a, int options) {
   es_names_check_options(L, a->op.fn, options, known, 4);
   read_policy(a, options);
   read_dangling(a, options);
-  lua_getfield(L, options, "offset");
-  if (!lua_isnil(L, -1) && !lua_istable(L, -1))
-    es_error(L, a->op.fn, "option 'offset': table expected");
-  lua_getfield(L, options, "patch");
-  if (!lua_isnil(L, -1) && !lua_isfunction(L, -1))
-    es_error(L, a->op.fn, "option 'patch': function expected");
+  if (push_option(a, options, "offset") != LUA_TNIL && !lua_istable(L, -1))
+    bad_option(a, "offset", "table");
+  if (push_option(a, options, "patch") != LUA_TNIL && !lua_isfunction(L, -1))
+    bad_option(a, "patch", "function");
 }
 
-/* Memory for the maps, before anything changes. [-0, +n] */
-static void prepare(es_Append *a) {
-  lua_State *L = a->op.L;
+/*
+** Runs protected: matches, and memory for everything that will be linked. The
+** caller keeps what is returned.
+*/
+static int prepare(lua_State *L) {
+  es_Append *a = append_at_3(L);
+  es_need_stack(L, 3 * LUA_MINSTACK);
   es_match_all(&a->matches, &a->op, a->image);
   a->entities =
       lua_newuserdatauv(L, (a->image->known + 1) * sizeof(es_Entity), 0);
@@ -498,40 +516,59 @@ static void prepare(es_Append *a) {
   es_try(L, es_buffer_reserve(a->keys, a->image->slots.len + 4));
   a->fill.matches = &a->matches;
   a->fill.entities = a->entities;
+  es_try(L, reserve(a));
+  return lua_gettop(L) - 3;
+}
+
+/* Pushes a function of ours and its first arguments. [-0, +4] */
+static void push_call(const es_Append *a, lua_CFunction f, int append) {
+  lua_State *L = a->op.L;
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushcclosure(L, f, 1);
+  lua_pushvalue(L, a->op.world);
+  lua_pushvalue(L, a->op.anchors);
+  lua_pushvalue(L, append);
+}
+
+/*
+** Prepares and runs; 'run' and its six arguments are on top. Leaves what was
+** prepared, and the list of entities or an error.
+*/
+static int protect(es_Append *a, const es_Op *op, int append) {
+  lua_State *L = op->L;
+  uint32_t readonly = op->w->readonly;
+  int i, status, call = lua_gettop(L) - 6;
+  push_call(a, prepare, append);
+  es_op_lock(op);
+  status = lua_pcall(L, 3, LUA_MULTRET, 0);
+  if (status == LUA_OK) {
+    spawn(a);
+    choose_keys(a);
+    for (i = call; i <= call + 6; i++) lua_pushvalue(L, i);
+    status = lua_pcall(L, 6, 1, 0);
+  }
+  es_op_unlock(op, readonly);
+  return status;
 }
 
 void es_append_image(const es_Op *op, const es_Image *image, int options) {
   lua_State *L = op->L;
-  int at = lua_gettop(L) + 1, status, taken;
-  uint32_t readonly = op->w->readonly;
+  int at = lua_gettop(L) + 1, taken;
   es_Append *a = lua_newuserdatauv(L, sizeof *a, 0);
   memset(a, 0, sizeof *a);
   es_need_stack(L, 3 * LUA_MINSTACK);
   a->op = *op;
   a->image = image;
-  prepare(a);
   lua_newtable(L);
   taken = lua_gettop(L);
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_pushcclosure(L, run, 1);
-  lua_pushvalue(L, op->world);
-  lua_pushvalue(L, op->anchors);
-  lua_pushvalue(L, at);
+  push_call(a, run, at);
   read_options(a, options);
   a->offset = lua_isnil(L, -2) ? 0 : 4;
   a->patch = lua_isnil(L, -1) ? 0 : 5;
   lua_pushvalue(L, taken);
-  es_try(L, reserve(a));   /* last: from here on no finalizer can interfere */
-  spawn(a);
-  choose_keys(a);
-  op->w->readonly++;
-  op->w->loading++;
-  status = lua_pcall(L, 6, 1, 0);
-  op->w->loading--;
-  op->w->readonly = readonly;
-  if (status != LUA_OK) {
+  if (protect(a, op, at) != LUA_OK) {
     if (a->ctx != NULL) es_fill_close(a->ctx);
-    undo(a, op, taken);
+    if (a->n > 0) undo(a, op, taken);
     lua_error(L);
   }
   lua_replace(L, at);

@@ -298,17 +298,23 @@ static int settle(const es_Load *l, int replayed) {
   return status;
 }
 
-/*
-** Runs protected: 1 the world, 2 the anchors, 3 the load, 4 the columns.
-** Scripts may change the world only after the exchange.
-*/
-static int run(lua_State *L) {
+/* 1 the world, 2 the anchors, 3 the load. */
+static es_Load *load_at_3(lua_State *L) {
   es_Load *l = lua_touserdata(L, 3);
-  es_World *w = l->op.w;
-  int status;
   l->op.L = L;
   l->op.world = 1;
   l->op.anchors = 2;
+  return l;
+}
+
+/*
+** Runs protected, with 4 the columns. Scripts may change the world only after
+** the exchange.
+*/
+static int run(lua_State *L) {
+  es_Load *l = load_at_3(L);
+  es_World *w = l->op.w;
+  int status;
   l->columns = l->fill.columns = 4;
   es_need_stack(L, 3 * LUA_MINSTACK);
   l->ctx = es_fill_open(&l->fill);
@@ -325,9 +331,10 @@ static int run(lua_State *L) {
   return 1;
 }
 
-/* Before anything changes: the matches, and memory. [-0, +n] */
-static void prepare(es_Load *l) {
-  lua_State *L = l->op.L;
+/* Runs protected: the matches and memory, to be kept by the caller. */
+static int prepare(lua_State *L) {
+  es_Load *l = load_at_3(L);
+  es_need_stack(L, 3 * LUA_MINSTACK);
   es_match_all(&l->matches, &l->op, l->image);
   l->keys = es_guard_buffer(L);
   l->entities =
@@ -337,39 +344,49 @@ static void prepare(es_Load *l) {
   l->fill.matches = &l->matches;
   l->fill.entities = l->entities;
   l->content = es_content_new(&l->op);   /* the columns are on top */
+  return lua_gettop(L) - 3;
 }
 
-/* Calls run and puts the world's counters back as they were. */
-static int protect(es_Load *l) {
-  lua_State *L = l->op.L;
-  es_World *w = l->op.w;
-  uint32_t readonly = w->readonly;
-  int status, columns = lua_gettop(L);
+/* Pushes a function of ours and its first arguments. [-0, +4] */
+static void push_call(lua_State *L, lua_CFunction f, const es_Op *op,
+                      es_Load *l) {
   lua_pushvalue(L, lua_upvalueindex(1));
-  lua_pushcclosure(L, run, 1);
-  lua_pushvalue(L, l->op.world);
-  lua_pushvalue(L, l->op.anchors);
+  lua_pushcclosure(L, f, 1);
+  lua_pushvalue(L, op->world);
+  lua_pushvalue(L, op->anchors);
   lua_pushlightuserdata(L, l);
-  lua_pushvalue(L, columns);
-  w->readonly++;   /* until the exchange */
-  w->busy++;       /* the world must stay open */
-  w->loading++;
-  status = lua_pcall(L, 4, 1, 0);
-  w->loading--;
-  w->busy--;
-  w->readonly = readonly;
+}
+
+/*
+** Prepares and runs. The function 'run' and its arguments are on top. Leaves
+** what was prepared, the columns last, and the header or an error; when the
+** preparation failed, the error alone.
+*/
+static int protect(es_Load *l, const es_Op *op, int *columns) {
+  lua_State *L = op->L;
+  uint32_t readonly = op->w->readonly;
+  int i, status, call = lua_gettop(L) - 3;
+  push_call(L, prepare, op, l);
+  es_op_lock(op);
+  status = lua_pcall(L, 3, LUA_MULTRET, 0);
+  *columns = lua_gettop(L);
+  if (status == LUA_OK) {
+    for (i = call; i < call + 4; i++) lua_pushvalue(L, i);
+    lua_pushvalue(L, *columns);
+    status = lua_pcall(L, 4, 1, 0);
+  }
+  es_op_unlock(op, readonly);
   if (l->ctx != NULL) es_fill_close(l->ctx);
   return status;
 }
 
 /* The image is at its place on the stack. Pushes the header. [-0, +n] */
 static void load(es_Load *l) {
-  es_Op op = l->op;   /* run changes the load's own */
+  es_Op op = l->op;   /* the load's own changes */
   lua_State *L = op.L;
   int columns, status;
-  prepare(l);
-  columns = lua_gettop(L);
-  status = protect(l);
+  push_call(L, run, &op, l);
+  status = protect(l, &op, &columns);
   if (status != LUA_OK && l->swapped) {
     es_content_swap(&op, l->content, columns);
     es_content_empty_others(&op, l->content);
@@ -402,6 +419,9 @@ int es_load_lua_load(lua_State *L) {
   if (op.w->busy > 0)
     return es_error(L, "loadSnapshot",
                     "a snapshot cannot be loaded inside a callback");
+  if (op.w->restoring || op.w->resetting)
+    return es_error(L, "loadSnapshot",
+                    "the world is being restored or reset");
   if (lua_type(L, 2) != LUA_TSTRING && !lua_istable(L, 2))
     return es_op_bad(&op, 1, "snapshot bytes or table", 2);
   l.replayed = read_replay(&op);

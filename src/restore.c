@@ -18,6 +18,9 @@
 typedef struct es_Restore {
   es_Op op;
   es_Plan plan;
+  const es_Document *doc;
+  const char *text;       /* what it was read from, or NULL */
+  size_t length;
   unsigned char open;
   unsigned char in_world; /* the world record is being restored */
   es_Entity *entities;    /* the new ones, by snapshot index */
@@ -375,14 +378,20 @@ static int ctx_entity(lua_State *L) {
   return 1;
 }
 
-/* Runs protected: 1 the world, 2 the anchors, 3 the restore. */
-static int run(lua_State *L) {
+/* 1 the world, 2 the anchors, 3 the restore. */
+static es_Restore *restore_at_3(lua_State *L) {
   es_Restore *r = lua_touserdata(L, 3);
-  uint32_t i;
   r->op.L = L;
   r->op.world = 1;
   r->op.anchors = 2;
   r->plan.op = &r->op;
+  return r;
+}
+
+/* Runs protected. */
+static int run(lua_State *L) {
+  es_Restore *r = restore_at_3(L);
+  uint32_t i;
   es_need_stack(L, 3 * LUA_MINSTACK);
   lua_createtable(L, 0, 1);
   r->ctx = lua_gettop(L);
@@ -475,45 +484,77 @@ static void dress_error(const es_Restore *r, const es_Op *op, int errors) {
   lua_setfield(L, -2, "suppressed");
 }
 
-/* All that the undo will need, while a failure still changes nothing. */
-static es_Restore *prepare(const es_Op *op, const es_Document *doc,
-                           const char *text, size_t length) {
-  lua_State *L = op->L;
-  const es_World *w = op->w;
-  es_Restore *r = lua_newuserdatauv(L, sizeof *r, 0);
-  memset(r, 0, sizeof *r);
-  r->op = *op;
-  es_plan_make(&r->plan, &r->op, doc, text, length, 0);
+/*
+** Runs protected: all that the restore and its undo will need, while a
+** failure still changes nothing. The caller keeps what is returned. A
+** finalizer may have filled the world since it was found to be fresh.
+*/
+static int prepare(lua_State *L) {
+  es_Restore *r = restore_at_3(L);
+  const es_World *w = r->op.w;
+  es_need_stack(L, 3 * LUA_MINSTACK);
+  es_restore_check_fresh(&r->op);
+  es_plan_make(&r->plan, &r->op, r->doc, r->text, r->length, 0);
   r->entities =
       lua_newuserdatauv(L, (r->plan.entities + 1) * sizeof(es_Entity), 0);
   r->words = w->entities.alive.n;
   r->alive = lua_newuserdatauv(L, (r->words + 1) * sizeof *r->alive, 0);
   memcpy(r->alive, w->entities.alive.words, r->words * sizeof *r->alive);
-  return r;
+  es_try(L, reserve(r));
+  return lua_gettop(L) - 3;
+}
+
+/* Pushes a function of ours and its arguments. [-0, +4] */
+static void push_call(const es_Op *op, lua_CFunction f, int restore) {
+  lua_State *L = op->L;
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushcclosure(L, f, 1);
+  lua_pushvalue(L, op->world);
+  lua_pushvalue(L, op->anchors);
+  lua_pushvalue(L, restore);
+}
+
+/*
+** Prepares and runs; 'run' and its arguments are on top. Leaves what was
+** prepared, and the result or an error. Unless a failed preparation left
+** everything as it was, 'open' is set.
+*/
+static int protect(es_Restore *r, const es_Op *op, int restore) {
+  lua_State *L = op->L;
+  uint32_t readonly = op->w->readonly;
+  int i, status, call = lua_gettop(L) - 3;
+  push_call(op, prepare, restore);
+  es_op_lock(op);
+  status = lua_pcall(L, 3, LUA_MULTRET, 0);
+  if (status == LUA_OK) {
+    for (i = call; i < call + 4; i++) lua_pushvalue(L, i);
+    r->open = 1;
+    op->w->restoring = 1;
+    op->w->readonly = readonly;
+    status = lua_pcall(L, 3, 1, 0);
+  }
+  es_op_unlock(op, readonly);
+  return status;
 }
 
 void es_restore_document(const es_Op *op, const es_Document *doc,
                          const char *text, size_t length) {
   lua_State *L = op->L;
-  es_World *w = op->w;
-  es_Restore *r;
   int at = lua_gettop(L) + 1, errors, status;
-  uint32_t readonly = w->readonly;
-  r = prepare(op, doc, text, length);
+  es_Restore *r = lua_newuserdatauv(L, sizeof *r, 0);
+  memset(r, 0, sizeof *r);
+  es_need_stack(L, 2 * LUA_MINSTACK);
+  r->op = *op;
+  r->doc = doc;
+  r->text = text;
+  r->length = length;
   es_observer_new_errors(L);
   errors = lua_gettop(L);
-  es_try(L, reserve(r));
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_pushcclosure(L, run, 1);
-  lua_pushvalue(L, op->world);
-  lua_pushvalue(L, op->anchors);
-  lua_pushvalue(L, at);
-  r->open = 1;
-  w->restoring = 1;
-  status = lua_pcall(L, 3, 1, 0);
-  w->readonly = readonly;
+  push_call(op, run, at);
+  status = protect(r, op, at);
+  if (!r->open) lua_error(L);
   if (status != LUA_OK) undo(r, op, errors);
-  w->restoring = 0;
+  op->w->restoring = 0;
   r->open = 0;
   if (status == LUA_ERRMEM) es_error_memory(L);
   if (status != LUA_OK) {

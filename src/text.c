@@ -137,6 +137,14 @@ int es_text_lua_decode(lua_State *L) {
   return 1;
 }
 
+/* What a check looks at. */
+typedef struct es_Check {
+  const es_Op *op;
+  const es_Document *doc;
+  const char *text;   /* NULL: it is a table */
+  size_t length;
+} es_Check;
+
 /* nil and a list of one error, which is on top. */
 static int one_error(lua_State *L) {
   lua_createtable(L, 1, 0);
@@ -147,27 +155,47 @@ static int one_error(lua_State *L) {
   return 2;
 }
 
+/* Runs protected: 1 world, 2 anchors, 3 the check. Returns true, or not. */
+static int check(lua_State *L) {
+  const es_Check *c = lua_touserdata(L, 3);
+  es_Op op = *c->op;
+  es_Plan *plan;
+  op.L = L;
+  op.world = 1;
+  op.anchors = 2;
+  es_need_stack(L, 2 * LUA_MINSTACK);
+  plan = lua_newuserdatauv(L, sizeof *plan, 0);
+  es_plan_make(plan, &op, c->doc, c->text, c->length, 4);
+  lua_pushboolean(L, plan->nerrors == 0);
+  return 1;
+}
+
 /* True, or nil and all errors. Nothing changes. */
 int es_text_lua_check(lua_State *L) {
   es_Op op;
-  es_Plan *plan;
-  const es_Document *d;
-  const char *text = NULL;
-  size_t n = 0;
-  int errors;
+  es_Check c = {&op, NULL, NULL, 0};
+  uint32_t readonly;
+  int errors, status;
   es_op_begin(L, &op, "checkSnapshot");
   if (op.top < 2) return es_op_bad(&op, 1, "snapshot table or text", 2);
-  if (lua_type(L, 2) == LUA_TSTRING) text = lua_tolstring(L, 2, &n);
-  d = text != NULL ? read_text(L, op.fn, 2) : es_restore_read_table(&op, 2);
-  if (d == NULL) return one_error(L);
+  if (lua_type(L, 2) == LUA_TSTRING) c.text = lua_tolstring(L, 2, &c.length);
+  c.doc = c.text != NULL ? read_text(L, op.fn, 2)
+                         : es_restore_read_table(&op, 2);
+  if (c.doc == NULL) return one_error(L);
   lua_newtable(L);
   errors = lua_gettop(L);
-  plan = lua_newuserdatauv(L, sizeof *plan, 0);
-  es_plan_make(plan, &op, d, text, n, errors);
-  if (plan->nerrors == 0) {
-    lua_pushboolean(L, 1);
-    return 1;
-  }
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushcclosure(L, check, 1);
+  lua_pushvalue(L, op.world);
+  lua_pushvalue(L, op.anchors);
+  lua_pushlightuserdata(L, &c);
+  lua_pushvalue(L, errors);
+  readonly = op.w->readonly;
+  es_op_lock(&op);   /* the names must stay as they are */
+  status = lua_pcall(L, 4, 1, 0);
+  es_op_unlock(&op, readonly);
+  if (status != LUA_OK) return lua_error(L);
+  if (lua_toboolean(L, -1)) return 1;
   lua_pushnil(L);
   lua_pushvalue(L, errors);
   return 2;

@@ -46,6 +46,19 @@ void es_op_change(lua_State *L, es_Op *op, const char *fn) {
                     "codec runs");
 }
 
+void es_op_lock(const es_Op *op) {
+  if (!op->w->open) es_error(op->L, op->fn, "the world is closed");
+  op->w->readonly++;
+  op->w->busy++;
+  op->w->loading++;
+}
+
+void es_op_unlock(const es_Op *op, uint32_t readonly) {
+  op->w->loading--;
+  op->w->busy--;
+  op->w->readonly = readonly;
+}
+
 int es_op_bad(const es_Op *op, int n, const char *what, int idx) {
   if (idx <= op->top) return es_error_arg(op->L, op->fn, n, what, idx);
   return es_error(op->L, op->fn, "bad argument #%d (%s expected, got nothing)",

@@ -69,6 +69,16 @@ void es_op_begin(lua_State *L, es_Op *op, const char *fn);
 /* The same, and the world must not be read-only. */
 void es_op_change(lua_State *L, es_Op *op, const char *fn);
 
+/*
+** From es_op_lock to es_op_unlock the world stays open, nothing in it changes
+** and its names are fixed, whatever finalizers try that the collector runs
+** meanwhile. What lies between must run protected. Locking raises when a
+** finalizer has closed the world; unlocking puts the count of 'readonly' from
+** before back, so that a part of the call may take it down.
+*/
+void es_op_lock(const es_Op *op);
+void es_op_unlock(const es_Op *op, uint32_t readonly);
+
 /* The world at 'idx', or NULL; it may be closed. */
 es_World *es_world_test(lua_State *L, const es_State *s, int idx);
 
