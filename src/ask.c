@@ -85,7 +85,7 @@ static int each_next(lua_State *L) {
   lua_Integer i = lua_tointeger(L, lua_upvalueindex(5));
   uint32_t k;
   int values = 1;
-  op.w = lua_touserdata(L, lua_upvalueindex(2));
+  op.w = es_world_held(L, lua_upvalueindex(2));
   if (!op.w->open) return es_error(L, "each", "the world is closed");
   lua_settop(L, 0);
   lua_pushvalue(L, lua_upvalueindex(2));

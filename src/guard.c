@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include <lauxlib.h>
+
 #include "error.h"
 
 /*
@@ -18,6 +20,8 @@ typedef union es_Guard {
     es_GuardFree release;
     es_Alloc alloc;
     size_t size;
+    unsigned char kept;     /* it outlives its call */
+    unsigned char waiting;  /* it was garbage once */
   } h;
   max_align_t align;
 } es_Guard;
@@ -58,16 +62,28 @@ static es_Guard *new_block(lua_State *L, size_t size) {
   return g;
 }
 
+void *es_guard_block(lua_State *L, size_t size, es_GuardFree free_payload) {
+  es_State *s = es_state(L);
+  es_Guard *g;
+  if (s->over) luaL_error(L, "the Lua state is being closed");
+  g = new_block(L, sizeof *g + size);
+  g->h.release = free_payload;
+  link_guard(s, g);
+  return g + 1;
+}
+
+void es_guard_drop(void *payload) { release((es_Guard *)payload - 1); }
+
 /* The userdata comes first, owning nothing. */
 void *es_guard_new(lua_State *L, size_t size, es_GuardFree free_payload) {
   es_Guard **owner = lua_newuserdatauv(L, sizeof *owner, 0);
+  void *payload;
   *owner = NULL;
   es_state_push(L, ES_SHARED_GUARD);
   lua_setmetatable(L, -2);
-  *owner = new_block(L, sizeof(es_Guard) + size);
-  (*owner)->h.release = free_payload;
-  link_guard(es_state(L), *owner);
-  return *owner + 1;
+  payload = es_guard_block(L, size, free_payload);
+  *owner = (es_Guard *)payload - 1;
+  return payload;
 }
 
 static void free_buffer(void *payload) { es_buffer_free(payload); }
@@ -92,16 +108,41 @@ void es_guard_release(lua_State *L, int idx) {
   *owner = NULL;
 }
 
-/* The state is the last of ours to go. */
+void es_guard_keep(lua_State *L, int idx) {
+  es_Guard **owner = lua_touserdata(L, idx);
+  (*owner)->h.kept = 1;
+}
+
+void *es_guard_get(lua_State *L, int idx) {
+  es_Guard **owner = lua_touserdata(L, idx);
+  return *owner == NULL || (*owner)->h.waiting ? NULL : *owner + 1;
+}
+
+/*
+** The state is the last of ours to go. Finalizers of scripts that run even
+** later find no value of ours any more, by its metatable.
+*/
 static int state_gc(lua_State *L) {
-  es_guard_release_all(lua_touserdata(L, 1));
+  es_State *s = lua_touserdata(L, 1);
+  s->over = 1;
+  memset(s->shared, 0, sizeof s->shared);
+  es_guard_release_all(s);
   return 0;
 }
 
 static int guard_gc(lua_State *L) {
-  if (lua_type(L, 1) == LUA_TUSERDATA &&
-      es_state_has_meta(L, es_state(L), 1, ES_SHARED_GUARD))
+  es_Guard **owner;
+  if (lua_type(L, 1) != LUA_TUSERDATA ||
+      !es_state_has_meta(L, es_state(L), 1, ES_SHARED_GUARD))
+    return 0;
+  owner = lua_touserdata(L, 1);
+  if (*owner == NULL || !(*owner)->h.kept || (*owner)->h.waiting) {
     es_guard_release(L, 1);
+    return 0;
+  }
+  (*owner)->h.waiting = 1;
+  lua_getmetatable(L, 1);
+  lua_setmetatable(L, 1);   /* to be finalized again */
   return 0;
 }
 

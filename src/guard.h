@@ -26,6 +26,21 @@ es_Buffer *es_guard_buffer(lua_State *L);
 /* Pushes a guard that owns an empty document. [-0, +1] */
 es_Document *es_guard_document(lua_State *L);
 
+/*
+** A payload of zeroes without a userdata: freed by es_guard_drop, or when the
+** Lua state closes.
+*/
+void *es_guard_block(lua_State *L, size_t size, es_GuardFree free_payload);
+void es_guard_drop(void *payload);
+
+/*
+** For a guard that outlives the call that made it: a finalizer may bring back
+** what holds it, after both were garbage. es_guard_get then finds NULL, and
+** what is in use by then is freed a collection later.
+*/
+void es_guard_keep(lua_State *L, int idx);
+void *es_guard_get(lua_State *L, int idx);
+
 /* Frees now what the guard at 'idx' owns. */
 void es_guard_release(lua_State *L, int idx);
 

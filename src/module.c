@@ -155,11 +155,11 @@ static int open_module(lua_State *L) {
   es_error_open(L, s);
   es_trait_open(L, s);
   es_term_open(L, s);
-  es_query_open(L, s);
   es_scene_open(L, s);
   open_dead(L, s);
   open_array(L, s);
   open_world(L, s);
+  es_world_open(L, s);
   luaL_newlibtable(L, functions);
   lua_pushvalue(L, lua_upvalueindex(1));
   luaL_setfuncs(L, functions, 1);

@@ -22,7 +22,7 @@ static void push_without(lua_State *L, int list, int box) {
 
 /* Upvalues: 1 state, 2 world, 3 anchor, 4 box. */
 static int unsubscribe(lua_State *L) {
-  es_World *w = lua_touserdata(L, lua_upvalueindex(2));
+  es_World *w = es_world_held(L, lua_upvalueindex(2));
   es_Op op = {L, w, "unsubscribe", 0, 0, 0};
   lua_settop(L, 0);
   lua_pushvalue(L, lua_upvalueindex(4));

@@ -6,7 +6,6 @@
 #include <lauxlib.h>
 
 #include "error.h"
-#include "guard.h"
 
 typedef struct es_Terms {
   uint32_t n, groups;
@@ -104,12 +103,9 @@ static es_Query *new_query(const es_Op *op, const es_Terms *t) {
   size_t size = t->n * sizeof t->list[0];
   es_Query *q = lua_newuserdatauv(op->L, sizeof *q + size, 1);
   memset(q, 0, sizeof *q);
-  q->alloc = op->w->alloc;
   q->listed = -1;
   q->n = t->n;
   memcpy(q->terms, t->list, size);
-  es_state_push(op->L, ES_SHARED_QUERY);
-  lua_setmetatable(op->L, -2);
   return q;
 }
 
@@ -262,26 +258,4 @@ uint64_t es_query_version(const es_World *w, const es_Query *q) {
     if (q->terms[i].match != ES_MATCH_NOT) positive = 1;
   }
   return positive ? sum : sum + w->lives;
-}
-
-static int query_gc(lua_State *L) {
-  es_Query *q;
-  if (lua_type(L, 1) != LUA_TUSERDATA ||
-      !es_state_has_meta(L, es_state(L), 1, ES_SHARED_QUERY))
-    return 0;
-  q = lua_touserdata(L, 1);
-  if (q->tracker == NULL) es_bitset_free(&q->members, &q->alloc);
-  return 0;
-}
-
-void es_query_open(lua_State *L, es_State *s) {
-  lua_createtable(L, 0, 3);
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_pushcclosure(L, query_gc, 1);
-  lua_setfield(L, -2, "__gc");
-  lua_pushliteral(L, "ecsser.query");
-  lua_setfield(L, -2, "__name");
-  lua_pushboolean(L, 0);
-  lua_setfield(L, -2, "__metatable");
-  es_state_share(L, s, ES_SHARED_QUERY);
 }

@@ -27,16 +27,19 @@ typedef struct es_QueryTerm {
 } es_QueryTerm;
 
 typedef struct es_Query {
-  es_Alloc alloc;
-  const es_World *tracker;   /* NULL while it is not tracked */
   int observers[2];   /* anchors: entered, left */
-  int anchor;         /* keeps a tracked query alive */
-  es_Bitset members;
+  int anchor;         /* keeps a tracked query alive; else 0 */
   uint64_t seen;      /* the version of the cached list of slots */
   lua_Integer listed; /* its length; -1: none yet */
   uint32_t n;
   es_QueryTerm terms[];
 } es_Query;
+
+/* What the world has of a query with observers. */
+typedef struct es_Tracked {
+  es_Query *query;
+  es_Bitset members;
+} es_Tracked;
 
 /*
 ** Pushes the query for the terms at stack indices first..last (or in the one
@@ -56,7 +59,7 @@ const uint64_t *es_query_words(const es_Op *op, const es_Query *q,
 /* Changes whenever the result may have changed. */
 uint64_t es_query_version(const es_World *w, const es_Query *q);
 
-/* Starts tracking the query on top of the stack. [-0, +0] */
+/* Starts tracking the query on top of the stack, if need be. [-0, +0] */
 void es_query_track(const es_Op *op, es_Query *q);
 
 /* Stops tracking queries that have no observer any more. */
@@ -78,9 +81,7 @@ es_Status es_query_reserve_slots(es_World *w, uint32_t cap);
 /* Says anew who matches each tracked query, and tells no one. */
 void es_query_recount(es_World *w);
 
-/* Forgets all tracking (the world closes). */
+/* Frees what the tracking needed; the queries may be gone already. */
 void es_query_close(es_World *w);
-
-void es_query_open(lua_State *L, es_State *s);
 
 #endif

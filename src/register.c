@@ -42,43 +42,6 @@ static es_Entry *pending_at(const es_World *w, uint32_t i) {
   return &w->registry.entries[w->registry.n + i];
 }
 
-/* Frees the last pending entry, and its anchors if they are the last. */
-static void drop_last(es_World *w) {
-  es_Entry *e = pending_at(w, --w->registry.pending);
-  if (e->refs != NULL)
-    es_alloc_free(&w->alloc, e->refs, e->store->trait->nfields, 1);
-  if (w->anchors == e->anchor + ES_ENTRY_ANCHORS - 1)
-    w->anchors = e->anchor - 1;
-}
-
-/* Frees what a call that failed has left. */
-static void drop_pending(es_World *w) {
-  es_Registry *r = &w->registry;
-  while (r->pending > 0) drop_last(w);
-}
-
-/* Room for m more entries behind those that are registered. */
-static es_Status reserve(es_World *w, uint32_t m) {
-  es_Registry *r = &w->registry;
-  size_t cap = es_alloc_grow(r->cap, (size_t)r->n + m);
-  es_Entry *block;
-  uint32_t *sorted;
-  if (r->n + m <= r->cap) return ES_OK;
-  sorted = es_alloc_array(&w->alloc, NULL, 0, cap, sizeof *sorted);
-  if (sorted == NULL) return ES_NOMEM;
-  block = es_alloc_array(&w->alloc, r->entries, r->cap, cap, sizeof *block);
-  if (block == NULL) {
-    es_alloc_free(&w->alloc, sorted, cap, sizeof *sorted);
-    return ES_NOMEM;
-  }
-  if (r->n > 0) memcpy(sorted, r->sorted, r->n * sizeof *sorted);
-  es_alloc_free(&w->alloc, r->sorted, r->cap, sizeof *sorted);
-  r->sorted = sorted;
-  r->entries = block;
-  r->cap = (uint32_t)cap;
-  return ES_OK;
-}
-
 /* Counts the entries of the table at 'idx'. */
 static lua_Integer count_keys(lua_State *L, int idx) {
   lua_Integer n = 0;
@@ -166,6 +129,7 @@ static void read_refs(const es_Call *c, es_Entry *e) {
   if (t->kind != ES_SOA) invalid(c, "refs need a SoA trait");
   e->refs = es_alloc_array(&c->op->w->alloc, NULL, 0, t->nfields, 1);
   if (e->refs == NULL) es_error_memory(L);
+  e->nrefs = t->nfields;
   memset(e->refs, 0, t->nfields);
   for (i = 1; i <= n; i++) {
     size_t len;
@@ -396,7 +360,7 @@ static void read_entry(const es_Call *c, int idx) {
   if (lua_istable(L, idx)) read_table(c, e, idx);
   if (!is_new(c, e)) {
     clear_anchors(c->op, e);
-    drop_last(w);
+    es_registry_drop_last(w);
   }
 }
 
@@ -536,35 +500,53 @@ static void commit(es_World *w) {
   }
 }
 
-/* A load in progress holds on to the entries. */
+/* Others hold on to the entries, or are about to add some. */
 static void check_unlocked(const es_Op *op) {
   if (op->w->loading > 0)
     es_error(op->L, op->fn, "names are fixed while a snapshot is loaded");
+  if (op->w->registry.running)
+    es_error(op->L, op->fn, "names are fixed while registerTraits runs");
 }
 
-int es_registry_lua_register(lua_State *L) {
+/* Runs protected: 1 the world, 2 the entries. */
+static int run(lua_State *L) {
   es_Op op;
   es_Call c = {&op, "?", 1};
   lua_Integer n;
   int flat;
-  es_op_change(L, &op, "registerTraits");
-  check_unlocked(&op);
-  if (!lua_istable(L, 2))
-    return es_op_bad(&op, 1, "table of entries", 2);
-  while (op.w->registry.pending > 0) {   /* of a call that failed */
-    clear_anchors(&op, pending_at(op.w, op.w->registry.pending - 1));
-    drop_last(op.w);
-  }
+  es_op_begin(L, &op, "registerTraits");
   n = push_flat(&c, 2);
   flat = lua_gettop(L);
   if (n > INT32_MAX / ES_ENTRY_ANCHORS)
     return es_error(L, "registerTraits", "too many entries");
-  es_try(L, reserve(op.w, (uint32_t)n));
+  es_try(L, es_registry_reserve(op.w, (uint32_t)n));
   read_all(&c, flat, n);
   check_all_former(&c);
   write_names(&op);
   commit(op.w);
   return 0;
+}
+
+int es_registry_lua_register(lua_State *L) {
+  es_Op op;
+  es_Registry *r;
+  int status;
+  es_op_change(L, &op, "registerTraits");
+  check_unlocked(&op);
+  if (!lua_istable(L, 2))
+    return es_op_bad(&op, 1, "table of entries", 2);
+  r = &op.w->registry;
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushcclosure(L, run, 1);
+  lua_pushvalue(L, 1);
+  lua_pushvalue(L, 2);
+  check_unlocked(&op);   /* a finalizer may have begun to load */
+  r->running = 1;
+  status = lua_pcall(L, 2, 0, 0);
+  r->running = 0;
+  for (; r->pending > 0; es_registry_drop_last(op.w))
+    clear_anchors(&op, pending_at(op.w, r->pending - 1));
+  return status == LUA_OK ? 0 : lua_error(L);
 }
 
 /* The i-th item of the list at 2 must be a trait that is not registered. */
@@ -601,16 +583,4 @@ int es_registry_lua_ignore(lua_State *L) {
   for (i = 1; i <= n; i++) read_ignored(&c, i);
   for (i = 1; i <= n; i++) read_ignored(&c, i)->ignored = 1;
   return 0;
-}
-
-void es_registry_free(es_World *w) {
-  es_Registry *r = &w->registry;
-  r->pending += r->n;   /* all entries are freed alike */
-  r->n = 0;
-  drop_pending(w);
-  es_alloc_free(&w->alloc, r->entries, r->cap, sizeof *r->entries);
-  es_alloc_free(&w->alloc, r->sorted, r->cap, sizeof *r->sorted);
-  r->sorted = NULL;
-  r->entries = NULL;
-  r->cap = 0;
 }

@@ -62,3 +62,57 @@ int es_registry_lua_name(lua_State *L) {
   else lua_rawgeti(L, op.anchors, e->anchor + ES_ENTRY_NAME);
   return 1;
 }
+
+/* Keeps the block of before. Each is twice as large as the last one. */
+static void outgrow(es_Registry *r) {
+  if (r->cap == 0) return;
+  r->outgrown[r->noutgrown].entries = r->entries;
+  r->outgrown[r->noutgrown++].cap = r->cap;
+}
+
+es_Status es_registry_reserve(es_World *w, uint32_t m) {
+  es_Registry *r = &w->registry;
+  size_t cap = es_alloc_grow(r->cap, (size_t)r->n + m);
+  es_Entry *block;
+  uint32_t *sorted;
+  if (r->n + m <= r->cap) return ES_OK;
+  sorted = es_alloc_array(&w->alloc, NULL, 0, cap, sizeof *sorted);
+  if (sorted == NULL) return ES_NOMEM;
+  block = es_alloc_array(&w->alloc, NULL, 0, cap, sizeof *block);
+  if (block == NULL) {
+    es_alloc_free(&w->alloc, sorted, cap, sizeof *sorted);
+    return ES_NOMEM;
+  }
+  if (r->n > 0) {
+    memcpy(sorted, r->sorted, r->n * sizeof *sorted);
+    memcpy(block, r->entries, r->n * sizeof *block);
+  }
+  es_alloc_free(&w->alloc, r->sorted, r->cap, sizeof *r->sorted);
+  outgrow(r);
+  r->sorted = sorted;
+  r->entries = block;
+  r->cap = (uint32_t)cap;
+  return ES_OK;
+}
+
+void es_registry_drop_last(es_World *w) {
+  es_Registry *r = &w->registry;
+  es_Entry *e = &r->entries[r->n + --r->pending];
+  es_alloc_free(&w->alloc, e->refs, e->nrefs, 1);
+  if (w->anchors == e->anchor + ES_ENTRY_ANCHORS - 1)
+    w->anchors = e->anchor - 1;
+}
+
+void es_registry_free(es_World *w) {
+  es_Registry *r = &w->registry;
+  uint32_t i;
+  r->pending += r->n;   /* all entries are freed alike */
+  r->n = 0;
+  while (r->pending > 0) es_registry_drop_last(w);
+  es_alloc_free(&w->alloc, r->entries, r->cap, sizeof *r->entries);
+  es_alloc_free(&w->alloc, r->sorted, r->cap, sizeof *r->sorted);
+  for (i = 0; i < r->noutgrown; i++)
+    es_alloc_free(&w->alloc, r->outgrown[i].entries, r->outgrown[i].cap,
+                  sizeof *r->entries);
+  memset(r, 0, sizeof *r);
+}

@@ -4,35 +4,37 @@
 #include <lauxlib.h>
 
 #include "append.h"
+#include "guard.h"
 #include "load.h"
 #include "shot.h"
 
-/* User values of a scene: 1 its fields, 2 its image. */
-typedef struct es_Scene {
-  const es_Image *image;   /* in user value 2 */
-} es_Scene;
+/* User values of a scene, which is nothing but them. */
+enum { FIELDS = 1, IMAGE, USER_VALUES = IMAGE };
 
-static es_Scene *scene_test(lua_State *L, int idx) {
-  if (lua_type(L, idx) != LUA_TUSERDATA ||
-      !es_state_has_meta(L, es_state(L), idx, ES_SHARED_SCENE))
-    return NULL;
-  return lua_touserdata(L, idx);
+static int is_scene(lua_State *L, int idx) {
+  return lua_type(L, idx) == LUA_TUSERDATA &&
+         es_state_has_meta(L, es_state(L), idx, ES_SHARED_SCENE);
 }
 
 /* scene:instantiate(world, options) --> list of new entities */
 static int instantiate(lua_State *L) {
-  es_Scene *scene = scene_test(L, 1);
+  const es_Image *image;
   es_Op op;
-  if (scene == NULL)
+  if (!is_scene(L, 1))
     return es_error(L, "instantiate", "bad scene (scene expected, got %s)",
                     es_error_typename(L, 1));
   lua_settop(L, 3);
+  lua_getiuservalue(L, 1, IMAGE);
+  image = es_guard_get(L, -1);
+  if (image == NULL)
+    return es_error(L, "instantiate", "the scene is gone");
+  lua_pop(L, 1);
   lua_pushvalue(L, 1);   /* the scene stays anchored */
   lua_remove(L, 1);      /* world options scene */
   es_op_change(L, &op, "instantiate");
   if (op.w->restoring || op.w->resetting)
     return es_error(L, "instantiate", "the world is being restored or reset");
-  es_append_image(&op, scene->image, 2);
+  es_append_image(&op, image, 2);
   return 1;
 }
 
@@ -49,20 +51,22 @@ static void push_names(lua_State *L, const es_Image *image) {
 /* Makes a scene of the bytes on top. [-1, +1] */
 static void make_scene(lua_State *L) {
   int bytes = lua_gettop(L);
-  es_Scene *scene = lua_newuserdatauv(L, sizeof *scene, 2);
-  scene->image = es_load_image(L, "scene", bytes, 1);
-  lua_setiuservalue(L, bytes + 1, 2);
+  const es_Image *image;
+  lua_newuserdatauv(L, 0, USER_VALUES);
+  image = es_load_image(L, "scene", bytes, 1);
+  es_guard_keep(L, bytes + 2);
+  lua_setiuservalue(L, bytes + 1, IMAGE);
   lua_createtable(L, 0, 4);
   lua_pushvalue(L, bytes);
   lua_setfield(L, -2, "bytes");
-  lua_pushinteger(L, scene->image->count);
+  lua_pushinteger(L, image->count);
   lua_setfield(L, -2, "entityCount");
-  push_names(L, scene->image);
+  push_names(L, image);
   lua_setfield(L, -2, "traitNames");
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_pushcclosure(L, instantiate, 1);
   lua_setfield(L, -2, "instantiate");
-  lua_setiuservalue(L, bytes + 1, 1);
+  lua_setiuservalue(L, bytes + 1, FIELDS);
   es_state_push(L, ES_SHARED_SCENE);
   lua_setmetatable(L, bytes + 1);
   lua_settop(L, bytes + 1);
@@ -79,9 +83,9 @@ int es_scene_lua_new(lua_State *L) {
 }
 
 static int scene_index(lua_State *L) {
-  if (scene_test(L, 1) == NULL)
+  if (!is_scene(L, 1))
     return es_error_arg(L, "scene", 1, "scene", 1);
-  lua_getiuservalue(L, 1, 1);
+  lua_getiuservalue(L, 1, FIELDS);
   lua_pushvalue(L, 2);
   lua_rawget(L, -2);
   return 1;

@@ -7,7 +7,7 @@
 static const char shared_key[ES_SHARED_COUNT] = {0};
 
 es_State *es_state_new(lua_State *L) {
-  es_State *s = lua_newuserdatauv(L, sizeof *s, 0);
+  es_State *s = lua_newuserdatauv(L, sizeof *s, 1);
   memset(s, 0, sizeof *s);
   return s;
 }

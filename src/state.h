@@ -21,10 +21,10 @@ typedef enum es_Shared {
   ES_SHARED_WORLD,      /* metatables */
   ES_SHARED_TRAIT,
   ES_SHARED_TERM,
-  ES_SHARED_QUERY,
   ES_SHARED_ERROR,
   ES_SHARED_ARRAY,
   ES_SHARED_GUARD,
+  ES_SHARED_KEEPER,
   ES_SHARED_DEAD,
   ES_SHARED_SCENE,
   ES_SHARED_MESSAGES,   /* what es_call may raise */
@@ -41,6 +41,8 @@ typedef struct es_GuardLink {
 typedef struct es_State {
   const void *shared[ES_SHARED_COUNT];  /* addresses, for comparing */
   es_GuardLink guards;   /* the head */
+  void *gone;            /* what worlds are when they are gone; see life.c */
+  unsigned char over;    /* the Lua state closes, all of ours is freed */
   uint32_t next_trait;
   unsigned char world_used[ES_WORLD_MAX + 1];
   uint32_t world_base[ES_WORLD_MAX + 1];  /* see entity.h */

@@ -1,4 +1,4 @@
-/* world.c - making, checking and closing worlds; see world.h */
+/* world.c - creating worlds, and what operations begin with; see world.h */
 #include "world.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ enum { FEW = 4 };
 es_World *es_world_test(lua_State *L, const es_State *s, int idx) {
   if (lua_type(L, idx) != LUA_TUSERDATA) return NULL;
   if (!es_state_has_meta(L, s, idx, ES_SHARED_WORLD)) return NULL;
-  return lua_touserdata(L, idx);
+  return *(es_World **)lua_touserdata(L, idx);
 }
 
 void es_op_begin(lua_State *L, es_Op *op, const char *fn) {
@@ -130,10 +130,14 @@ es_Status es_world_reserve_slots(es_World *w, uint32_t more) {
   return status;
 }
 
-/* A free world id, after a collection when there is none. */
+/*
+** A free world id, after collections when there is none: the first one closes
+** the worlds that nobody has, the second one frees them.
+*/
 static uint32_t take_id(lua_State *L, es_State *s) {
   uint32_t id = es_state_take_world(s);
-  if (id == 0) {
+  int tries;
+  for (tries = 0; id == 0 && tries < 2; tries++) {
     lua_gc(L, LUA_GCCOLLECT, 0);
     id = es_state_take_world(s);
   }
@@ -158,72 +162,12 @@ int es_world_lua_create(lua_State *L) {
   es_State *s = es_state(L);
   es_World *w;
   lua_settop(L, 0);
-  w = lua_newuserdatauv(L, sizeof *w, 1);
-  memset(w, 0, sizeof *w);
-  w->state = s;
-  w->alloc = es_state_alloc(L);
-  w->dirty_first = UINT32_MAX - 1;   /* the chain is empty */
-  lua_newtable(L);
-  lua_setiuservalue(L, 1, 1);
-  es_state_push(L, ES_SHARED_WORLD);
-  lua_setmetatable(L, 1);
-  w->entities.world = take_id(L, s);
-  w->open = 1;   /* from here on, closing gives the id back */
+  w = es_world_new(L);
+  w->entities.world = take_id(L, s);   /* given back with the memory */
+  w->open = 1;
   es_try(L, es_entity_init(&w->entities, w->alloc, w->entities.world,
                            s->world_base[w->entities.world]));
   exclude_world_entity(L);
   lua_settop(L, 1);
   return 1;
-}
-
-void es_world_close(es_World *w) {
-  uint32_t i;
-  if (!w->open) return;
-  w->open = 0;
-  es_state_free_world(w->state, w->entities.world,
-                      es_entity_next_base(&w->entities));
-  es_query_close(w);
-  es_registry_free(w);
-  for (i = 0; i < w->nstores; i++) es_store_free(w->stores[i], &w->alloc);
-  es_alloc_free(&w->alloc, w->stores, w->storecap, sizeof *w->stores);
-  es_alloc_free(&w->alloc, w->by_id, w->idcap, sizeof *w->by_id);
-  es_alloc_free(&w->alloc, w->spare, 1, sizeof *w->spare);
-  w->stores = w->by_id = NULL;
-  w->spare = NULL;
-  w->nstores = w->storecap = w->idcap = 0;
-  es_bitset_free(&w->dying, &w->alloc);
-  es_entity_free(&w->entities);
-}
-
-/* A column that outlives its world raises when it is used. */
-static void bury_columns(lua_State *L, const es_World *w) {
-  es_Op op = {L, NULL, "close", 1, 2, 1};
-  uint32_t i;
-  lua_getiuservalue(L, 1, 1);
-  for (i = 0; i < w->nstores; i++)
-    if (w->stores[i]->shown) es_store_bury(&op, w->stores[i]);
-  lua_pop(L, 1);
-}
-
-int es_world_lua_close(lua_State *L) {
-  es_World *w = es_world_test(L, es_state(L), 1);
-  if (w == NULL)
-    return es_error(L, "close", "bad world (world expected, got %s)",
-                    es_error_typename(L, 1));
-  if (!w->open) return 0;
-  if (w->busy > 0)
-    return es_error(L, "close", "a world cannot be closed inside a callback");
-  lua_settop(L, 1);
-  bury_columns(L, w);
-  es_world_close(w);
-  lua_pushnil(L);
-  lua_setiuservalue(L, 1, 1);
-  return 0;
-}
-
-/* Called by the collector, or by hand: never raises, never allocates. */
-int es_world_lua_gc(lua_State *L) {
-  es_World *w = es_world_test(L, es_state(L), 1);
-  if (w != NULL && w->busy == 0) es_world_close(w);
-  return 0;
 }

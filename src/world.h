@@ -1,9 +1,11 @@
 /*
 ** world.h - the world: its parts, and what every operation begins with.
 **
-** A world is a userdata. User value 1 is its anchor table: columns, traits,
-** observers, codecs, at integer keys that es_world_anchor hands out. All
-** blocks outside Lua belong to the world and go with es_world_close.
+** A world is a userdata that points at a block outside Lua. User value 1 is
+** its anchor table: columns, traits, observers, codecs, at integer keys that
+** es_world_anchor hands out. The block and all that it owns stay as long as
+** an operation of the world may be running, even when the world is closed
+** meanwhile; see life.c.
 */
 #ifndef ES_WORLD_H
 #define ES_WORLD_H
@@ -16,7 +18,7 @@
 #include "state.h"
 #include "store.h"
 
-struct es_Query;
+struct es_Tracked;
 
 typedef struct es_World {
   es_State *state;
@@ -43,7 +45,7 @@ typedef struct es_World {
   uint64_t lives;           /* counts spawns and deaths */
   uint64_t changes;         /* counts changes of who has what */
   unsigned char observed;   /* an observer was ever added */
-  struct es_Query **tracked;   /* queries with observers */
+  struct es_Tracked *tracked;  /* queries with observers */
   uint32_t ntracked, trackedcap;
   uint32_t *dirty;          /* chain of slots to look at; see query.h */
   uint32_t dirtycap, dirty_first, dirty_last;
@@ -81,6 +83,12 @@ void es_op_unlock(const es_Op *op, uint32_t readonly);
 
 /* The world at 'idx', or NULL; it may be closed. */
 es_World *es_world_test(lua_State *L, const es_State *s, int idx);
+
+/* The same for what is known to be a world: an upvalue of ours. */
+static inline es_World *es_world_held(lua_State *L, int idx) {
+  const es_State *s = es_state(L);
+  return s->over ? s->gone : *(es_World **)lua_touserdata(L, idx);
+}
 
 /* Hands out an anchor index; the value there is nil. */
 int es_world_anchor(es_World *w);
@@ -133,7 +141,10 @@ int es_world_lua_create(lua_State *L);
 int es_world_lua_close(lua_State *L);
 int es_world_lua_gc(lua_State *L);
 
-/* Frees all that lies outside Lua and gives the world's id back. */
-void es_world_close(es_World *w);
+/* Pushes a world that is closed yet: a block of zeroes. [-0, +1] */
+es_World *es_world_new(lua_State *L);
+
+/* Gives the state, upvalue 1 of the running function, what worlds need. */
+void es_world_open(lua_State *L, es_State *s);
 
 #endif

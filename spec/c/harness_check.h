@@ -245,12 +245,12 @@ static void check_tracked(Check *c) {
   const es_World *w = c->w;
   uint32_t i, slot;
   for (i = 0; i < w->ntracked; i++) {
-    const es_Query *q = w->tracked[i];
-    EXPECT(c, q->tracker == w, "query %u", i);
-    EXPECT(c, q->members.n * 64 >= w->entities.known, "query %u", i);
+    const es_Tracked *t = &w->tracked[i];
+    EXPECT(c, t->query->anchor != 0, "query %u", i);
+    EXPECT(c, t->members.n * 64 >= w->entities.known, "query %u", i);
     for (slot = 0; slot < w->entities.cap; slot++)
-      EXPECT(c, es_bitset_test(&q->members, slot) ==
-                    es_query_matches(w, q, slot),
+      EXPECT(c, es_bitset_test(&t->members, slot) ==
+                    es_query_matches(w, t->query, slot),
              "query %u, slot %u", i, slot);
   }
 }
@@ -272,7 +272,7 @@ static void check_registry(Check *c) {
 }
 
 static es_World *enter(lua_State *L, es_Op *op) {
-  es_World *w = lua_touserdata(L, 1);
+  es_World *w = *(es_World **)lua_touserdata(L, 1);
   lua_settop(L, 1);
   lua_getiuservalue(L, 1, 1);
   memset(op, 0, sizeof *op);
@@ -347,7 +347,9 @@ static void show_entry(Text *t, const es_Entry *e) {
   text_add(t, "\n");
 }
 
-static void show_tracked(const es_Op *op, Text *t, const es_Query *q) {
+static void show_tracked(const es_Op *op, Text *t, const es_Tracked *tracked) {
+  const es_Query *q = tracked->query;
+  const es_Bitset *members = &tracked->members;
   uint32_t i;
   if (es_observer_none(op, q->observers[0]) &&
       es_observer_none(op, q->observers[1]))
@@ -358,8 +360,8 @@ static void show_tracked(const es_Op *op, Text *t, const es_Query *q) {
              q->terms[i].store->trait->id,
              es_entity_slot(q->terms[i].target));
   text_add(t, " members");
-  for (i = es_bitset_next(&q->members, 0); i != ES_NO_SLOT;
-       i = es_bitset_next(&q->members, i + 1))
+  for (i = es_bitset_next(members, 0); i != ES_NO_SLOT;
+       i = es_bitset_next(members, i + 1))
     text_add(t, " %u", i);
   text_add(t, "\n");
   show_observers(op, t, "entered", q->observers[0]);
@@ -387,7 +389,7 @@ static int lua_core(lua_State *L) {
     for (i = 0; i < w->nstores; i++) show_store(&op, &t, w->stores[i]);
     for (i = 0; i < w->registry.n; i++)
       show_entry(&t, &w->registry.entries[i]);
-    for (i = 0; i < w->ntracked; i++) show_tracked(&op, &t, w->tracked[i]);
+    for (i = 0; i < w->ntracked; i++) show_tracked(&op, &t, &w->tracked[i]);
     if (exact) show_slots(&t, &w->entities);
   }
   text_push(L, &t);
