@@ -34,6 +34,14 @@ describe("a finalizer that registers traits while traits are registered", functi
   end)
 end)
 
+describe("a finalizer that spawns while a snapshot is loaded", function()
+  it("changes the content of before, or that of after", function()
+    local output = run 'require "spec.support.world_closer".load(20)'
+    assert.is_truthy(output:find "done")
+    assert.is_true(tonumber(output:match "%d+") > 100, output)
+  end)
+end)
+
 describe("a world that a finalizer brings back", function()
   -- Its own finalizer is due as well, while it is used already.
   local code = [[

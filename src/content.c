@@ -34,15 +34,20 @@ static es_Status make_stores(es_Content *c, const es_World *w) {
 }
 
 es_Content *es_content_new(const es_Op *op) {
+  es_Content *c = es_guard_new(op->L, sizeof *c, free_content);
+  c->alloc = op->w->alloc;
+  lua_newtable(op->L);
+  return c;
+}
+
+void es_content_begin(const es_Op *op, es_Content *c, int columns) {
   lua_State *L = op->L;
   es_World *w = op->w;
-  es_Content *c = es_guard_new(L, sizeof *c, free_content);
   uint32_t i;
-  c->alloc = w->alloc;
   es_try(L, make_stores(c, w));
   es_try(L, es_entity_init(&c->entities, w->alloc, w->entities.world,
                            w->entities.base));
-  lua_newtable(L);
+  lua_pushvalue(L, columns);
   for (i = 0; i < c->n; i++) {
     es_Store *s = c->stores[i].store;
     es_store_fresh(op, s);
@@ -50,7 +55,7 @@ es_Content *es_content_new(const es_Op *op) {
     lua_newtable(L);
     lua_rawseti(L, -2, s->anchor + 2);
   }
-  return c;
+  lua_pop(L, 1);
 }
 
 es_StoreContent *es_content_of(const es_Content *c, const es_Store *s) {

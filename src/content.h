@@ -26,10 +26,16 @@ typedef struct es_Content {
 } es_Content;
 
 /*
-** Pushes a guard with an empty content for the world, and a table with its
-** columns, by anchor. [-0, +2]
+** Pushes a guard for a content, and a table for its columns, by anchor.
+** [-0, +2]
 */
 es_Content *es_content_new(const es_Op *op);
+
+/*
+** Makes it an empty content for the world, which must be read-only from now on
+** until the exchange: every store that has members must be known here.
+*/
+void es_content_begin(const es_Op *op, es_Content *c, int columns);
 
 /* The part of a store. */
 es_StoreContent *es_content_of(const es_Content *c, const es_Store *s);

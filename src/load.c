@@ -318,6 +318,7 @@ static int run(lua_State *L) {
   l->columns = l->fill.columns = 4;
   es_need_stack(L, 3 * LUA_MINSTACK);
   l->ctx = es_fill_open(&l->fill);
+  es_content_begin(&l->op, l->content, 4);
   build(l);
   es_load_push_header(L, l->image);
   es_try(L, es_content_reserve(w, l->content));

@@ -280,6 +280,25 @@ function M.register(step)
   print(point, "done")
 end
 
+-- One load while a finalizer spawns something with a trait that is new to the world.
+local function load(point)
+  local s = full()
+  local w <close>, bytes, New = s.w, ecs.saveSnapshot(s.w), ecs.trait { x = 1 }
+  local calls = dig(1 + point * GRAVES, function() pcall(w.spawn, w, New, T) end)
+  ecs.loadSnapshot(w, bytes)
+  local reached = calls() > point * GRAVES
+  collectgarbage("incremental", 200, 100, 13)
+  collectgarbage "restart"
+  util.checkInvariants(w, { T, Tag, Aos, Made, New, ecs.Key }, { R, One })
+  return reached
+end
+
+function M.load(step)
+  local point = 0
+  while load(point) do point = point + step end
+  print(point, "done")
+end
+
 local other = ecs.createWorld()
 fill(other)
 
