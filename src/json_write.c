@@ -153,8 +153,12 @@ static es_Status on_open(es_Sink *sink, es_NodeType type,
 
 static es_Status on_close(es_Sink *sink) {
   es_JsonSink *s = self(sink);
+  char bracket = s->object[s->depth - 1] ? '}' : ']';
+  es_Status status = es_buffer_putc(s->out, bracket);
+  if (status != ES_OK) return status;
+  s->depth--;
   s->comma = 1;
-  return es_buffer_putc(s->out, s->object[--s->depth] ? '}' : ']');
+  return ES_OK;
 }
 
 /* A failure leaves nothing behind, so that the call can be repeated. */

@@ -61,6 +61,49 @@ static void test_full(void) {
   es_document_free(&d);
 }
 
+/* ---- calls that are repeated -------------------------------------------- */
+
+/* One call of a walk over [[],{"k":"a"},1]. */
+static es_Status call(es_Sink *s, int step) {
+  switch (step) {
+    case 0: case 1: return s->open(s, ES_NODE_ARRAY, ES_UNCOUNTED);
+    case 2: case 6: return s->close(s);
+    case 3: return s->open(s, ES_NODE_OBJECT, ES_UNCOUNTED);
+    case 4: return s->key(s, "k", 1);
+    case 5: return s->string(s, "a\n", 2);
+    case 7: return s->integer(s, 1);
+    case 8: return s->null(s);
+    default: return s->close(s);
+  }
+}
+
+/* A call that memory failed is as if it had not been made. */
+static void test_repeated(void) {
+  static const char want[] = "[[],{\"k\":\"a\\n\"},1,null]";
+  size_t k, n = sizeof want - 1;
+  for (k = 0; k < n; k++) {
+    Heap heap = {0};
+    es_Buffer out;
+    es_JsonSink sink;
+    int step, repeated = 0;
+    es_buffer_init(&out, heap_of(&heap));
+    es_sink_json(&sink, &out);
+    out.data = k > 0 ? heap_alloc(&heap, NULL, 0, k) : NULL;
+    out.cap = k;
+    heap.fail_at = heap.calls + 1;
+    for (step = 0; step < 10; step++)
+      while (call(&sink.sink, step) != ES_OK && repeated < 10) {
+        heap.fail_at = 0;
+        repeated++;
+      }
+    CHECK(repeated == 1, "%zu: %d", k, repeated);
+    CHECK(out.len == n && memcmp(out.data, want, n) == 0, "%zu: %.*s", k,
+          (int)out.len, out.data);
+    es_buffer_free(&out);
+    CHECK(heap.live == 0 && heap.wrong == 0, "leak at %zu", k);
+  }
+}
+
 /* ---- limits and shapes ------------------------------------------------- */
 
 static void test_limits(void) {
@@ -171,6 +214,7 @@ static void test_strings(void) {
 int main(void) {
   test_memory();
   test_full();
+  test_repeated();
   test_limits();
   test_empty();
   test_strings();
