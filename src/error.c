@@ -6,18 +6,6 @@
 
 #include "trait.h"
 
-/* True if the function on top is one of ours: upvalue 1 is the state. */
-static int is_ours(lua_State *L) {
-  int ours = 0;
-  if (lua_iscfunction(L, -1) && lua_getupvalue(L, -1, 1) != NULL) {
-    ours = lua_touserdata(L, -1) == (void *)es_state(L) &&
-           es_state(L) != NULL;
-    lua_pop(L, 1);
-  }
-  lua_pop(L, 1);
-  return ours;
-}
-
 /*
 ** Pushes the position of the caller, also from inside a part that a function
 ** of ours runs protected. [-0, +1]
@@ -25,9 +13,7 @@ static int is_ours(lua_State *L) {
 static void push_where(lua_State *L) {
   lua_Debug ar;
   int level = 1;
-  while (lua_getstack(L, level, &ar) && lua_getinfo(L, "f", &ar) &&
-         is_ours(L))
-    level++;
+  while (lua_getstack(L, level, &ar) && es_state_is_ours(L, &ar)) level++;
   luaL_where(L, level);
 }
 
@@ -68,9 +54,13 @@ int es_error_arg(lua_State *L, const char *fn, int n, const char *what,
 }
 
 /* Lua keeps this very string, so that pushing it allocates nothing. */
+void es_error_push_memory(lua_State *L) {
+  lua_pushliteral(L, "not enough memory");
+}
+
 int es_error_memory(lua_State *L) {
   lua_settop(L, 0);
-  lua_pushliteral(L, "not enough memory");
+  es_error_push_memory(L);
   return lua_error(L);
 }
 

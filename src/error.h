@@ -29,6 +29,9 @@ const char *es_error_typename(lua_State *L, int idx);
 /* Raises "not enough memory" without allocating. Never returns. */
 int es_error_memory(lua_State *L);
 
+/* Pushes that error; the stack must have a place. [-0, +1] */
+void es_error_push_memory(lua_State *L);
+
 /*
 ** Evaluates a call that reports es_Status. On ES_NOMEM it collects garbage
 ** and tries once more, then raises; 'call' must be safe to repeat.

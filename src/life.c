@@ -62,30 +62,17 @@ static void free_world(void *payload) {
   es_entity_free(&w->entities);
 }
 
-/* The running function is one of ours: its upvalue 1 is the state. */
-static int is_ours(lua_State *L, lua_Debug *ar, const es_State *s) {
-  int ours;
-  lua_getinfo(L, "f", ar);
-  ours = lua_iscfunction(L, -1) && lua_getupvalue(L, -1, 1) != NULL;
-  if (ours) {
-    ours = lua_touserdata(L, -1) == (const void *)s;
-    lua_pop(L, 1);
-  }
-  lua_pop(L, 1);
-  return ours;
-}
-
 /*
 ** True when no function of ours runs but the one that asks. Who resumed a
 ** coroutine cannot be seen from inside.
 */
-static int is_idle(lua_State *L, const es_State *s) {
+static int is_idle(lua_State *L) {
   lua_Debug ar;
   int level, main = lua_pushthread(L);
   lua_pop(L, 1);
   if (!main) return 0;
   for (level = 1; lua_getstack(L, level, &ar); level++)
-    if (level > LEVELS || is_ours(L, &ar, s)) return 0;
+    if (level > LEVELS || es_state_is_ours(L, &ar)) return 0;
   return 1;
 }
 
@@ -112,7 +99,7 @@ int es_world_lua_close(lua_State *L) {
   bury_columns(L, w);
   lua_pushnil(L);
   lua_setiuservalue(L, 1, ANCHORS);
-  if (is_idle(L, es_state(L))) free_world(w);
+  if (is_idle(L)) free_world(w);
   return 0;
 }
 
@@ -121,7 +108,7 @@ int es_world_lua_gc(lua_State *L) {
   es_World *w = es_world_test(L, es_state(L), 1);
   if (w == NULL || !w->open || w->busy > 0) return 0;
   w->open = 0;
-  if (is_idle(L, es_state(L))) free_world(w);
+  if (is_idle(L)) free_world(w);
   return 0;
 }
 

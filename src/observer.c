@@ -4,6 +4,7 @@
 #include <lauxlib.h>
 
 #include "call.h"
+#include "error.h"
 #include "query.h"
 
 /* Box fields. */
@@ -151,7 +152,12 @@ int es_observer_call(const es_Op *op, int anchor, const es_Occasion *what,
   lua_Integer i, n;
   int list, status;
   if (anchor == 0) return LUA_OK;
-  if (!lua_checkstack(L, LUA_MINSTACK)) return LUA_OK;
+  if (!lua_checkstack(L, LUA_MINSTACK)) {
+    es_error_push_memory(L);   /* that much room every call of ours has */
+    if (errors == ES_STOP) return LUA_ERRMEM;
+    keep_error(L, errors);
+    return LUA_OK;
+  }
   lua_rawgeti(L, op->anchors, anchor);
   list = lua_gettop(L);
   n = lua_istable(L, list) ? (lua_Integer)lua_rawlen(L, list) : 0;

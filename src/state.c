@@ -30,6 +30,18 @@ int es_state_has_meta(lua_State *L, const es_State *s, int idx,
   return meta == s->shared[what];
 }
 
+int es_state_is_ours(lua_State *L, lua_Debug *ar) {
+  const void *s = es_state(L);
+  int ours = 0;
+  lua_getinfo(L, "f", ar);
+  if (lua_iscfunction(L, -1) && lua_getupvalue(L, -1, 1) != NULL) {
+    ours = s != NULL && lua_touserdata(L, -1) == s;
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  return ours;
+}
+
 es_Alloc es_state_alloc(lua_State *L) {
   es_Alloc a;
   a.f = lua_getallocf(L, &a.ud);

@@ -66,6 +66,9 @@ void es_state_push(lua_State *L, es_Shared what);
 int es_state_has_meta(lua_State *L, const es_State *s, int idx,
                       es_Shared what);
 
+/* True when a function of ours is at work there: its upvalue 1 is the state. */
+int es_state_is_ours(lua_State *L, lua_Debug *ar);
+
 /* The allocator of the Lua state. */
 es_Alloc es_state_alloc(lua_State *L);
 
