@@ -72,7 +72,8 @@ static void *heap_alloc(void *ud, void *ptr, size_t osize, size_t nsize) {
 
 static const char *const files[] = {"harness_kit.lua", "harness_world.lua",
                                     "harness_events.lua",
-                                    "harness_serialize.lua"};
+                                    "harness_serialize.lua",
+                                    "harness_snapshot.lua"};
 enum { FILES = sizeof files / sizeof files[0] };
 
 typedef struct Program {

@@ -310,6 +310,7 @@ local function new_trait(s, w)
 end
 
 local function reset(_, w) w:reset() end
+local function close(_, w) pcall(w.close, w) end
 
 local function subscribe(s, w, e)
   w:onQueryAdd(s.Pos, type)
@@ -319,7 +320,7 @@ end
 
 for _, change in ipairs { { "spawns", spawn }, { "destroys", destroy }, { "resets", reset },
   { "brings new traits", new_trait }, { "brings the same trait", same_trait },
-  { "subscribes", subscribe } } do
+  { "subscribes", subscribe }, { "closes", close } } do
   local name = "while a finalizer " .. change[1] .. ": "
   local fn = change[2]
 
