@@ -20,7 +20,8 @@ describe("a finalizer that closes the world in use", function()
     for name, seen, closed in output:gmatch "([^\n]+): (%d+) points, (%d+) closed" do
       operations = operations + 1
       assert.is_true(tonumber(seen) >= 5, name .. ": " .. seen .. " points")
-      assert.is_true(tonumber(closed) >= 2, name .. ": closed " .. closed .. " times")
+      -- where a call locks the world, only what comes before it can be met
+      assert.is_true(tonumber(closed) >= 1, name .. ": closed " .. closed .. " times")
     end
     assert.is_true(operations >= 40, operations .. " operations")
   end)
