@@ -78,6 +78,18 @@ describe("the frame", function()
   end)
 end)
 
+describe("meta", function()
+  it("is a table: map or array", function()
+    for _, item in ipairs { cbor.int(1), cbor.text "x", cbor.bytes "\xFF", cbor.raw "\xF4",
+      cbor.raw "\xF6", cbor.raw "\xF9\x3E\x00" } do
+      refuse("meta that is no table", function(header)
+        table.insert(header, 1, item)
+        table.insert(header, 1, cbor.text "meta")
+      end)
+    end
+  end)
+end)
+
 describe("maps", function()
   local maps = {
     header = function(header) return header end,

@@ -212,6 +212,13 @@ int es_read_value(es_Read *read, uint32_t *node) {
   return 1;
 }
 
+/* A table in Lua. */
+static int is_table(const es_Read *read, uint32_t node) {
+  uint32_t type = es_document_node(&read->image->values, node)->type;
+  return type == ES_NODE_OBJECT || type == ES_NODE_ARRAY ||
+         type == ES_NODE_EMPTY;
+}
+
 /* { meta?, traits } */
 static int read_header(es_Read *read) {
   size_t at = read->r.at;
@@ -220,7 +227,9 @@ static int read_header(es_Read *read) {
   check(read, pairs == 1 || pairs == 2, "the header has not its keys");
   if (pairs == 2) {
     need(read, es_cbor_read_word(&read->r, "meta"));
+    at = read->r.at;
     if (!es_read_value(read, &read->image->meta)) return 0;
+    check(read, is_table(read, read->image->meta), "meta that is no table");
   }
   need(read, es_cbor_read_word(&read->r, "traits"));
   return read_trait_headers(read);

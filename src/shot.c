@@ -350,6 +350,8 @@ static void save_value(es_Shot *s, es_Buffer *out, int idx,
   s->sink.out = s->body;
   if (wrong == NULL) return;
   s->path->len = 0;
+  es_try_put(s->op.L, s->path,
+             es_document_path_key(s->path, what, strlen(what)));
   es_try_put(s->op.L, s->path, es_luadoc_path(s->column.walk, s->path));
   es_error_at(s->op.L, s->op.fn, ES_CODE_NOT_SERIALIZABLE, s->path, what,
               wrong);

@@ -168,6 +168,45 @@ void es_table_fail_key(const es_Op *op, int idx) {
   lua_error(op->L);
 }
 
+/* Pushes "path.key" for the key at 'idx'. [-0, +1] */
+static const char *push_path(const es_Packer *p, const char *path, int idx) {
+  size_t n;
+  const char *key = luaL_tolstring(p->L, idx, &n);
+  if (lua_type(p->L, idx) != LUA_TSTRING)
+    return lua_pushfstring(p->L, "%s[%s]", path, key);
+  return lua_pushfstring(p->L, "%s%s%s", path, path[0] != '\0' ? "." : "",
+                         key);
+}
+
+/* The table at 'idx' may have these keys and no others. */
+static void check_keys(const es_Packer *p, int idx, const char *path,
+                       const char *const *words, size_t n) {
+  lua_State *L = p->L;
+  lua_pushnil(L);
+  while (lua_next(L, idx)) {   /* key value */
+    size_t i = 0;
+    lua_pop(L, 1);
+    while (i < n && !es_names_is(L, -1, words[i])) i++;
+    if (i == n)
+      malformed(p, push_path(p, path, lua_gettop(L)), "is no part of it");
+  }
+}
+
+/* Returns the length of the list at 'idx', which has no other keys. */
+static lua_Integer check_list(const es_Packer *p, int idx, const char *path) {
+  lua_State *L = p->L;
+  lua_Integer n = (lua_Integer)lua_rawlen(L, idx);
+  lua_pushnil(L);
+  while (lua_next(L, idx)) {   /* key value */
+    lua_pop(L, 1);
+    if (!lua_isinteger(L, -1) || lua_tointeger(L, -1) < 1 ||
+        lua_tointeger(L, -1) > n)
+      malformed(p, push_path(p, path, lua_gettop(L)), "is no element of a "
+                                                      "list");
+  }
+  return n;
+}
+
 /* Pushes the field of the table at 'idx', which must have the type. */
 static void push_field(const es_Packer *p, int idx, const char *name,
                        int type) {
@@ -190,7 +229,7 @@ static lua_Integer read_integer(const es_Packer *p, int idx,
 /* Reads the list of numbers on top into 'numbers'. [-1, +0] */
 static uint32_t read_numbers(const es_Packer *p, const char *what) {
   lua_State *L = p->L;
-  lua_Integer i, n = (lua_Integer)lua_rawlen(L, -1);
+  lua_Integer i, n = check_list(p, lua_gettop(L), what);
   p->numbers->len = 0;
   for (i = 1; i <= n; i++) {
     int integer;
@@ -237,11 +276,14 @@ static void pack_word(const es_Packer *p, const char *word) {
 }
 
 static void pack_entities(const es_Packer *p, int body) {
+  static const char *const known[] = {"free", "used", "alive", "excluded",
+                                      "generations"};
   lua_State *L = p->L;
   uint32_t n;
   int at;
   push_field(p, body, "entities", LUA_TTABLE);
   at = lua_gettop(L);
+  check_keys(p, at, "body.entities", known, 5);
   es_try_put(L, p->body, es_cbor_put_head(p->body, ES_CBOR_MAP, 5));
   pack_word(p, "free");
   pack_u32s(p, at, "free");
@@ -287,6 +329,7 @@ static void pack_column(es_Packer *p, uint32_t rows, int ref) {
   const char *wrong;
   if (!lua_istable(L, -1) || lua_rawlen(L, -1) != rows)
     malformed(p, "columns", "are not lists of as many values as rows");
+  check_list(p, lua_gettop(L), "columns");
   if (ref) {
     n = read_numbers(p, "columns");
     es_try_put(L, p->body, es_format_put_slots(p->body, numbers(p), n));
@@ -307,13 +350,35 @@ static void pack_columns(es_Packer *p, int trait, int fields,
   int columns;
   push_field(p, trait, "columns", LUA_TTABLE);
   columns = lua_gettop(L);
-  n = (lua_Integer)lua_rawlen(L, columns);
+  n = check_list(p, columns, "columns");
   es_try_put(L, p->body, es_cbor_put_head(p->body, ES_CBOR_ARRAY, (uint64_t)n));
   for (i = 1; i <= n; i++) {
     lua_rawgeti(L, columns, i);
     pack_column(p, rows, is_ref(p, fields, i));
   }
   lua_pop(L, 1);
+}
+
+/* The keys of the trait on top and of its header. */
+static void check_trait(const es_Packer *p, int header, int relation) {
+  static const char *const parts[] = {"slots", "columns"};
+  static const char *const pairs[] = {"sources", "targets", "columns"};
+  static const char *const known[] = {"name", "kind", "version", "rows",
+                                      "fields"};
+  lua_State *L = p->L;
+  int trait = lua_gettop(L);
+  const char *name;
+  push_field(p, header, "name", LUA_TSTRING);
+  name = lua_tostring(L, -1);
+  check_keys(p, header, lua_pushfstring(L, "header.traits.%s", name), known,
+             5);
+  if (relation)
+    check_keys(p, trait, lua_pushfstring(L, "body.relations.%s", name), pairs,
+               3);
+  else
+    check_keys(p, trait, lua_pushfstring(L, "body.traits.%s", name), parts,
+               2);
+  lua_settop(L, trait);
 }
 
 /* The trait's table is on top; 'header' is its header. [-1, +0] */
@@ -324,6 +389,7 @@ static uint32_t pack_trait(es_Packer *p, int header, int relation) {
   if (!lua_istable(L, trait))
     malformed(p, relation ? "relations" : "traits",
               "lacks a trait of the header");
+  check_trait(p, header, relation);
   push_field(p, header, "fields", LUA_TTABLE);
   fields = lua_gettop(L);
   es_try_put(L, p->body,
@@ -424,7 +490,10 @@ static void pack_part(es_Packer *p, int traits, int body, int relations,
 }
 
 static void pack_body(es_Packer *p, int body, int traits, es_Buffer *rows) {
+  static const char *const known[] = {"data", "traits", "entities",
+                                      "relations"};
   lua_State *L = p->L;
+  check_keys(p, body, "body", known, 4);
   es_try_put(L, p->body, es_cbor_put_head(p->body, ES_CBOR_MAP, 4));
   pack_word(p, "data");
   push_field(p, body, "data", LUA_TTABLE);
@@ -446,6 +515,7 @@ static void pack_header(es_Packer *p, int header, int traits,
   meta = lua_rawget(L, header) != LUA_TNIL;
   es_try_put(L, p->header,
              es_cbor_put_head(p->header, ES_CBOR_MAP, meta ? 2 : 1));
+  if (meta && !lua_istable(L, -1)) malformed(p, "meta", "is no table");
   if (meta) {
     es_try_put(L, p->header, es_format_put_word(p->header, "meta"));
     pack_value(p, p->header, "meta");
@@ -464,6 +534,7 @@ static void pack_header(es_Packer *p, int header, int traits,
 }
 
 static void check_top(const es_Packer *p, int idx) {
+  static const char *const known[] = {"format", "version", "header", "body"};
   push_field(p, idx, "format", LUA_TSTRING);
   if (!es_names_is(p->L, -1, ES_FORMAT_NAME))
     malformed(p, "format", "is not 'ecsser-snapshot'");
@@ -471,6 +542,7 @@ static void check_top(const es_Packer *p, int idx) {
   if (lua_tointeger(p->L, -1) != ES_FORMAT_VERSION)
     malformed(p, "version", "is not known");
   lua_pop(p->L, 2);
+  check_keys(p, idx, "", known, 4);
 }
 
 static void make_buffers(es_Packer *p) {
@@ -490,6 +562,8 @@ void es_table_to_bytes(const es_Op *op, int idx) {
   lua_State *L = op->L;
   es_Packer p;
   es_Buffer *rows, *out;
+  static const char *const known[] = {"format", "version", "digest", "meta",
+                                      "traits"};
   int top = lua_gettop(L), header, traits, body;
   size_t n;
   memset(&p, 0, sizeof p);
@@ -502,11 +576,12 @@ void es_table_to_bytes(const es_Op *op, int idx) {
   check_top(&p, idx);
   push_field(&p, idx, "header", LUA_TTABLE);
   header = lua_gettop(L);
+  check_keys(&p, header, "header", known, 5);
   push_field(&p, header, "traits", LUA_TTABLE);
   traits = header + 1;
   push_field(&p, idx, "body", LUA_TTABLE);
   body = header + 2;
-  n = (size_t)lua_rawlen(L, traits) * sizeof(uint32_t);
+  n = (size_t)check_list(&p, traits, "header.traits") * sizeof(uint32_t);
   es_try(L, es_buffer_reserve(rows, n + sizeof(uint32_t)));
   memset(rows->data, 0, n);
   pack_body(&p, body, traits, rows);
