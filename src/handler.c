@@ -23,9 +23,10 @@ static lua_Integer push_list(const es_Op *op) {
 /* Copies the function 'name' of the table at 2 into field 'i' on top. */
 static void keep_function(const es_Op *op, const char *name, int i) {
   lua_State *L = op->L;
-  lua_getfield(L, 2, name);
+  lua_pushstring(L, name);
+  lua_rawget(L, 2);
   if (!lua_isnil(L, -1) && !lua_isfunction(L, -1))
-    es_error(L, op->fn, "'%s': function expected, got %s", name,
+    es_error(L, op->fn, "option '%s': function expected, got %s", name,
              es_error_typename(L, lua_gettop(L)));
   if (lua_isnil(L, -1)) {
     lua_pop(L, 1);
@@ -61,9 +62,12 @@ int es_handler_lua_add(lua_State *L) {
   if (!lua_istable(L, 2)) return es_op_bad(&op, 1, "handler table", 2);
   es_names_check_options(L, op.fn, 2, known, 4);
   lua_createtable(L, 4, 0);
-  if (lua_getfield(L, 2, "name") != LUA_TSTRING || lua_rawlen(L, -1) == 0)
-    return es_error(L, op.fn, "'name': string expected, got %s",
+  lua_pushliteral(L, "name");
+  if (lua_rawget(L, 2) != LUA_TSTRING)
+    return es_error(L, op.fn, "option 'name': string expected, got %s",
                     es_error_typename(L, lua_gettop(L)));
+  if (lua_rawlen(L, -1) == 0)
+    return es_error(L, op.fn, "option 'name': the string is empty");
   lua_rawseti(L, -2, H_NAME);
   keep_function(&op, "save", H_SAVE);
   keep_function(&op, "load", H_LOAD);

@@ -96,9 +96,9 @@ void es_load_push_header(lua_State *L, const es_Image *image) {
 
 int es_load_lua_inspect(lua_State *L) {
   es_Image *image;
-  lua_settop(L, 1);
   if (lua_type(L, 1) != LUA_TSTRING)
     return es_error_arg(L, "inspectSnapshot", 1, "snapshot bytes", 1);
+  lua_settop(L, 1);
   image = es_load_image(L, "inspectSnapshot", 1, 0);
   es_load_push_header(L, image);
   return 1;
@@ -402,11 +402,15 @@ static void load(es_Load *l) {
 static int read_replay(const es_Op *op) {
   static const char *const known[] = {"replay"};
   lua_State *L = op->L;
-  int replayed;
+  int replayed, type;
   if (lua_isnil(L, 3)) return 0;
   if (!lua_istable(L, 3)) es_op_bad(op, 2, "options table", 3);
   es_names_check_options(L, op->fn, 3, known, 1);
-  lua_getfield(L, 3, "replay");
+  lua_pushliteral(L, "replay");
+  type = lua_rawget(L, 3);
+  if (type != LUA_TNIL && type != LUA_TBOOLEAN)
+    es_error(L, op->fn, "option 'replay': boolean expected, got %s",
+             es_error_typename(L, lua_gettop(L)));
   replayed = lua_toboolean(L, -1);
   lua_pop(L, 1);
   return replayed;

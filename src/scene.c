@@ -76,8 +76,13 @@ int es_scene_lua_new(lua_State *L) {
   if (lua_type(L, 1) != LUA_TSTRING &&
       es_world_test(L, es_state(L), 1) == NULL)
     return es_error_arg(L, "scene", 1, "world or snapshot bytes", 1);
-  if (lua_type(L, 1) != LUA_TSTRING) es_shot_push_bytes(L, "scene", 1);
-  else lua_settop(L, 1);
+  if (lua_type(L, 1) != LUA_TSTRING) {
+    es_shot_push_bytes(L, "scene", 1);
+  } else if (!lua_isnoneornil(L, 2)) {
+    return es_error(L, "scene", "bad argument #2 (bytes take no options)");
+  } else {
+    lua_settop(L, 1);
+  }
   make_scene(L);
   return 1;
 }

@@ -27,16 +27,19 @@ static int read_option(const es_Op *op, const char *name, int type,
   return lua_gettop(op->L);
 }
 
-/* The options at 2. Leaves them on the stack. True for the table form. */
-static int read_options(const es_Op *op, es_ShotOptions *o) {
-  static const char *const known[] = {"format", "filter", "exclude", "meta",
-                                      "data", "dangling"};
+/*
+** The options at 2. Leaves them on the stack. True for the table form. A
+** scene is bytes, and has no use for data.
+*/
+static int read_options(const es_Op *op, es_ShotOptions *o, int scene) {
+  static const char *const known[] = {"filter", "exclude", "meta", "dangling",
+                                      "format", "data"};
   lua_State *L = op->L;
   int at, table = 0;
   memset(o, 0, sizeof *o);
   if (lua_isnil(L, 2)) return 0;
-  if (!lua_istable(L, 2)) es_op_bad(op, 1, "options table", 2);
-  es_names_check_options(L, op->fn, 2, known, 6);
+  if (!lua_istable(L, 2)) es_op_bad(op, scene ? 2 : 1, "options table", 2);
+  es_names_check_options(L, op->fn, 2, known, scene ? 4 : 6);
   o->filter = read_option(op, "filter", LUA_TTABLE, LUA_TFUNCTION,
                           "list of terms or function");
   o->exclude = read_option(op, "exclude", LUA_TTABLE, LUA_TTABLE,
@@ -60,7 +63,7 @@ int es_shot_push_bytes(lua_State *L, const char *fn, int compact) {
   es_Buffer *out;
   int table, guard;
   es_op_begin(L, &op, fn);
-  table = read_options(&op, &options);
+  table = read_options(&op, &options, compact);
   options.compact = compact;
   out = es_guard_buffer(L);
   guard = lua_gettop(L);

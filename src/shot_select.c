@@ -55,11 +55,15 @@ static void filter_function(es_Shot *s, int fn) {
 
 static void filter_terms(es_Shot *s, int list) {
   uint32_t n, k;
-  const es_Query *q = es_query_get(&s->op, list, list);
-  const uint64_t *words = es_query_words(&s->op, q, &n);
+  es_Op op = s->op;
+  const es_Query *q;
+  const uint64_t *words;
+  op.fn = lua_pushfstring(op.L, "%s: option 'filter'", op.fn);
+  q = es_query_get(&op, list, list);
+  words = es_query_words(&op, q, &n);
   for (k = 0; k < s->words; k++) s->selected[k] &= k < n ? words[k] : 0;
   s->selected[0] |= 1;
-  lua_pop(s->op.L, 2);
+  lua_pop(s->op.L, 3);
 }
 
 void es_shot_select(es_Shot *s) {
