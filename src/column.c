@@ -17,8 +17,8 @@ static es_Common common_of(lua_State *L, int idx) {
   return lua_isboolean(L, idx) ? ALL_BOOLEANS : MIXED;
 }
 
-/* Values that are on the stack at a time. */
-enum { RUN = 64 };
+/* Values that are on the stack at a time: numbers, and any others. */
+enum { RUN = 64, AHEAD = 16 };
 
 /* Pushes a run of values. False when one is not of the type. [-0, +n] */
 static int push_run(lua_State *L, int column, const uint32_t *keys,
@@ -109,37 +109,47 @@ static es_Status put_booleans(es_Buffer *out, const uint64_t *bits,
   return ES_OK;
 }
 
-/* The value on top, which is no string. */
-static const char *put_value(es_ColumnWriter *w, int type) {
+/* A value that is no string. */
+static const char *put_value(es_ColumnWriter *w, int idx, int type) {
   w->common = (int)MIXED;
   if (type == LUA_TNIL) {   /* a field that is empty */
     lua_pushlightuserdata(w->L, NULL);
-    lua_replace(w->L, -2);
+    lua_replace(w->L, idx);
   }
-  return es_luadoc_emit(w->walk, lua_gettop(w->L));
+  return es_luadoc_emit(w->walk, idx);
 }
 
 /* Longer strings do not fit into a document: they could not be read again. */
-static const char *put_string(es_ColumnWriter *w) {
+static const char *put_string(es_ColumnWriter *w, int idx) {
   size_t n;
-  const char *s = lua_tolstring(w->L, -1, &n);
+  const char *s = lua_tolstring(w->L, idx, &n);
   if (n > UINT32_MAX) return es_luadoc_reason(ES_LIMIT);
   es_try_put(w->L, w->out, es_cbor_put_string(w->out, s, n));
   return NULL;
 }
 
+/* Strings and tables lie anywhere: a run of them is fetched ahead. */
 static const char *put_values(es_ColumnWriter *w, int column,
                               const uint32_t *keys, uint32_t n,
                               uint32_t *at) {
   const char *wrong = NULL;
-  uint32_t i;
+  int types[AHEAD], top = lua_gettop(w->L);
+  uint32_t i, k, run;
   w->common = (int)(n > 0 ? ALL_STRINGS : MIXED);
   es_try_put(w->L, w->out, es_cbor_put_head(w->out, ES_CBOR_ARRAY, n));
-  for (i = 0; i < n && wrong == NULL; i++) {
-    int type = lua_rawgeti(w->L, column, keys[i]);
-    *at = i;
-    wrong = type == LUA_TSTRING ? put_string(w) : put_value(w, type);
-    lua_pop(w->L, 1);
+  for (i = 0; i < n && wrong == NULL; i += run) {
+    run = n - i < AHEAD ? n - i : AHEAD;
+    for (k = 0; k < run; k++) {
+      types[k] = lua_rawgeti(w->L, column, keys[i + k]);
+      es_luadoc_fetch(w->L, -1);
+    }
+    for (k = 0; k < run && wrong == NULL; k++) {
+      int idx = top + 1 + (int)k;
+      *at = i + k;
+      wrong = types[k] == LUA_TSTRING ? put_string(w, idx)
+                                      : put_value(w, idx, types[k]);
+    }
+    lua_settop(w->L, top);
   }
   return wrong;
 }

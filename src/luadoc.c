@@ -151,6 +151,7 @@ static void see_key(es_LuaWalk *w, es_Shape *s, int idx, int key, int kept) {
   if (!integer || i < 1 || i > s->length)
     s->wrong = "has a key that is neither a string nor in 1..n";
   s->ordered &= i == ++s->integers;
+  if (kept) es_luadoc_fetch(w->L, key + 1);
 }
 
 /*

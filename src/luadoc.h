@@ -44,6 +44,16 @@ es_LuaWalk *es_luadoc_walk(lua_State *L, const es_State *s, es_Sink *sink);
 */
 const char *es_luadoc_emit(es_LuaWalk *w, int idx);
 
+/* Has the processor fetch the string or table at 'idx', which is used soon. */
+static inline void es_luadoc_fetch(lua_State *L, int idx) {
+#if defined(__GNUC__)
+  __builtin_prefetch(lua_topointer(L, idx));
+#else
+  (void)L;
+  (void)idx;
+#endif
+}
+
 /* Appends the place of the fault, such as ".items[2].id", to 'out'. */
 es_Status es_luadoc_path(const es_LuaWalk *w, es_Buffer *out);
 
