@@ -133,8 +133,19 @@ static void drop_slot(const es_Op *op, uint32_t slot) {
   }
 }
 
-void es_drop_entities(const es_Op *op, const es_Entity *list, size_t n,
-                      int errors) {
+/* Those that were dead before have no mark. */
+static void release(es_World *w, es_Entity e) {
+  uint32_t slot = es_entity_slot(e);
+  if (!es_bitset_test(&w->dying, slot) ||
+      es_entity_handle(&w->entities, slot) != e)
+    return;
+  es_bitset_clear(&w->dying, slot);
+  es_entity_release(&w->entities, slot);
+}
+
+/* Everything but giving the slots back. */
+static void drop_all(const es_Op *op, const es_Entity *list, size_t n,
+                     int errors) {
   es_World *w = op->w;
   size_t i;
   for (i = 0; i < n; i++) {
@@ -147,14 +158,13 @@ void es_drop_entities(const es_Op *op, const es_Entity *list, size_t n,
   w->lives++;
   w->changes++;
   es_query_flush(op, errors);
-  for (i = 0; i < n; i++) {   /* those that were dead before have no mark */
-    uint32_t slot = es_entity_slot(list[i]);
-    if (!es_bitset_test(&w->dying, slot) ||
-        es_entity_handle(&w->entities, slot) != list[i])
-      continue;
-    es_bitset_clear(&w->dying, slot);
-    es_entity_release(&w->entities, slot);
-  }
+}
+
+void es_drop_entities(const es_Op *op, const es_Entity *list, size_t n,
+                      int errors) {
+  size_t i;
+  drop_all(op, list, n, errors);
+  for (i = 0; i < n; i++) release(op->w, list[i]);
 }
 
 void es_undo_entities(const es_Op *op, const es_Entity *list, size_t n,
@@ -167,5 +177,6 @@ void es_undo_entities(const es_Op *op, const es_Entity *list, size_t n,
   for (i = 0; i < n; i++)
     if (es_entity_is_alive(&w->entities, list[i]))
       es_tell_entity(op, es_entity_slot(list[i]), errors);
-  es_drop_entities(op, list, n, errors);
+  drop_all(op, list, n, errors);
+  for (i = n; i-- > 0;) release(w, list[i]);
 }

@@ -42,7 +42,9 @@ void es_drop_entities(const es_Op *op, const es_Entity *list, size_t n,
 
 /*
 ** Destroys the entities of the list that are alive, telling everyone and
-** going on after errors. Allocates nothing.
+** going on after errors. The slots are given back from the last on: the next
+** spawns take them in the order of the list, as if it had never been.
+** Allocates nothing.
 */
 void es_undo_entities(const es_Op *op, const es_Entity *list, size_t n,
                       int errors);

@@ -153,6 +153,23 @@ void es_entity_sort_free(es_Entities *s) {
   }
 }
 
+void es_entity_restore_free(es_Entities *s, const uint32_t *old, uint32_t n,
+                            const uint64_t *was, uint32_t used) {
+  uint32_t i, slot, m = 0;
+  es_entity_sort_free(s);
+  for (i = 0; i < s->nfree; i++) {   /* what was not in the list stays */
+    slot = s->free[i];
+    if (slot >= used || (was[slot >> 6] >> (slot & 63) & 1))
+      s->free[m++] = slot;
+  }
+  for (i = 0; i < n; i++) {
+    slot = old[i];
+    if (s->generation[slot] < ES_RETIRED && !es_bitset_test(&s->alive, slot))
+      s->free[m++] = slot;
+  }
+  s->nfree = m;
+}
+
 void es_entity_reset(es_Entities *s) {
   s->nfree = 0;
   s->used = 1;

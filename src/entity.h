@@ -90,6 +90,15 @@ void es_entity_rewind(es_Entities *s, const es_EntityMark *mark,
 void es_entity_sort_free(es_Entities *s);
 
 /*
+** Takes back es_entity_sort_free and the spawns behind it: the next spawns
+** take the slots of 'old', a free list from before, in its order, and then
+** those that were not in it, ascending. 'was' has the bits of those that were
+** alive then, 'used' slots had been handed out. Allocates nothing.
+*/
+void es_entity_restore_free(es_Entities *s, const uint32_t *old, uint32_t n,
+                            const uint64_t *was, uint32_t used);
+
+/*
 ** Starts again at slot 1, generations going on. All entities but slot 0 must
 ** have been killed and released.
 */

@@ -26,6 +26,8 @@ typedef struct es_Restore {
   es_Entity *entities;    /* the new ones, by snapshot index */
   uint32_t spawned;       /* how many exist */
   uint64_t *alive;        /* who was alive before, by words */
+  uint32_t *free;         /* the free list before, and its length */
+  uint32_t nfree, used;
   uint32_t words;
   int ctx;                /* stack index of the codecs' context */
   int *columns;           /* per entry: stack index of its first column */
@@ -452,6 +454,7 @@ static void undo(es_Restore *r, const es_Op *op, int errors) {
     es_drop(op, s, 0, 0);
   }
   es_query_flush(op, errors);
+  es_entity_restore_free(&w->entities, r->free, r->nfree, r->alive, r->used);
 }
 
 /* What failed, for a message. [-0, +1] */
@@ -484,6 +487,16 @@ static void dress_error(const es_Restore *r, const es_Op *op, int errors) {
   lua_setfield(L, -2, "suppressed");
 }
 
+/* The order in which slots are reused, for the undo. [-0, +1] */
+static void keep_free(es_Restore *r) {
+  const es_Entities *x = &r->op.w->entities;
+  size_t n = x->nfree;
+  r->free = lua_newuserdatauv(r->op.L, (n + 1) * sizeof *r->free, 0);
+  memcpy(r->free, x->free, n * sizeof *r->free);
+  r->nfree = x->nfree;
+  r->used = x->used;
+}
+
 /*
 ** Runs protected: all that the restore and its undo will need, while a
 ** failure still changes nothing. The caller keeps what is returned. A
@@ -500,6 +513,7 @@ static int prepare(lua_State *L) {
   r->words = w->entities.alive.n;
   r->alive = lua_newuserdatauv(L, (r->words + 1) * sizeof *r->alive, 0);
   memcpy(r->alive, w->entities.alive.words, r->words * sizeof *r->alive);
+  keep_free(r);
   es_try(L, reserve(r));
   return lua_gettop(L) - 3;
 }
