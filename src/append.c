@@ -5,43 +5,14 @@
 
 #include <lauxlib.h>
 
-#include "add.h"
+#include "append_private.h"
 #include "call.h"
 #include "drop.h"
-#include "fill.h"
 #include "guard.h"
 #include "load.h"
 #include "names.h"
 #include "query.h"
 #include "table.h"
-
-typedef enum es_KeyPolicy { KEYS_ERROR, KEYS_DROP, KEYS_REPLACE }
-    es_KeyPolicy;
-
-/* Stack index, while run works, of the table of keys that are taken over. */
-enum { TAKEN = 6 };
-
-/* One append. */
-typedef struct es_Append {
-  es_Op op;
-  const es_Image *image;
-  es_Matches matches;
-  es_Fill fill;
-  es_KeyPolicy policy;
-  int offset, patch;      /* stack indices of the options; 0: none */
-  es_Entity *entities;    /* new handle by saved slot */
-  es_Entity *list;        /* the new handles in order */
-  uint32_t n;
-  es_EntityMark mark;     /* before the spawns */
-  es_Buffer *keys;        /* uint32: keys of all rows of all traits */
-  struct es_FillCtx *ctx; /* NULL: not made yet */
-  int linked;             /* the new entities have their traits */
-} es_Append;
-
-static uint32_t *keys_of(const es_Append *a, uint32_t i) {
-  const es_ImageTrait *t = es_image_trait(a->image, i);
-  return (uint32_t *)(void *)a->keys->data + t->slot;
-}
 
 static uint32_t new_slot(const es_Append *a, uint32_t saved) {
   return es_entity_slot(a->entities[saved]);
@@ -83,7 +54,7 @@ static void choose_keys(es_Append *a) {
   for (i = 0; i < a->image->ntraits; i++) {
     const es_ImageTrait *t = es_image_trait(a->image, i);
     const es_Found *m = es_match_at(&a->matches, i);
-    uint32_t *keys = keys_of(a, i);
+    uint32_t *keys = es_append_keys_of(a, i);
     if (m->entry == NULL) continue;
     if (m->entry->store->trait->relation) {
       es_pairs_peek_all(&m->entry->store->pairs, keys, t->rows);
@@ -93,81 +64,6 @@ static void choose_keys(es_Append *a) {
       uint32_t slot = es_image_slot(a->image, t, k);
       keys[k] = slot == 0 ? ES_NO_SLOT : new_slot(a, slot);
     }
-  }
-}
-
-static void check_status(const es_Append *a, int status) {
-  if (status != LUA_OK) lua_error(a->op.L);
-}
-
-/* Notes who loses the key on top: taken[key] = holder. [-0, +0] */
-static void note_taken(const es_Append *a, uint32_t holder) {
-  lua_State *L = a->op.L;
-  lua_pushvalue(L, -1);
-  es_world_push(L, es_entity_handle(&a->op.w->entities, holder));
-  lua_rawset(L, TAKEN);
-}
-
-/* Decides about the key on top: it is free, taken over, or dropped. */
-static int admit_key(es_Append *a, const es_Store *s) {
-  lua_State *L = a->op.L;
-  uint32_t holder = es_add_find_key(&a->op, s, lua_gettop(L));
-  if (holder == ES_NO_SLOT) return 1;
-  if (a->policy == KEYS_ERROR) es_table_fail_key(&a->op, lua_gettop(L));
-  if (a->policy == KEYS_REPLACE) note_taken(a, holder);
-  return a->policy == KEYS_REPLACE;
-}
-
-/* onRemove of the keys that will be taken over; it may forbid that. */
-static void tell_taken(const es_Append *a) {
-  lua_State *L = a->op.L;
-  const es_Store *s = a->op.w->key;
-  if (s == NULL || s->observers[ES_ON_REMOVE] == 0) return;
-  lua_pushnil(L);
-  while (lua_next(L, TAKEN)) {   /* key holder */
-    es_Entity holder = (es_Entity)lua_tointeger(L, -1);
-    check_status(a, es_tell(&a->op, s, ES_ON_REMOVE, holder, 0, ES_STOP));
-    lua_pop(L, 1);
-  }
-}
-
-/* Gives taken keys back to holders that live and have none. */
-static void give_back(const es_Op *op, int taken) {
-  lua_State *L = op->L;
-  es_Store *s = op->w->key;
-  if (s == NULL) return;
-  lua_pushnil(L);
-  while (lua_next(L, taken)) {   /* key holder */
-    es_Entity holder = (es_Entity)lua_tointeger(L, -1);
-    uint32_t slot = es_entity_slot(holder);
-    if (es_entity_is_alive(&op->w->entities, holder) && !es_has(s, slot, 0) &&
-        es_add_find_key(op, s, lua_gettop(L) - 1) == ES_NO_SLOT) {
-      es_store_put_all(op, s, slot, lua_gettop(L) - 1);
-      es_store_set(s, slot);
-      es_query_touch(op->w, slot);
-    }
-    lua_pop(L, 1);
-  }
-}
-
-/* ecs.Key: values, by policy; 'keys' loses the rows that are dropped. */
-static void fill_keys(es_Append *a, uint32_t i, const es_Store *s) {
-  lua_State *L = a->op.L;
-  const es_ImageTrait *t = es_image_trait(a->image, i);
-  const es_ImageColumn *c = es_image_column(a->image, t, 0);
-  uint32_t k, node = c->node, *keys = keys_of(a, i);
-  for (k = 0; k < t->rows; k++) {
-    if (c->form != ES_COLUMN_VALUES ||
-        es_document_node(&a->image->values, node)->type != ES_NODE_STRING) {
-      lua_pushliteral(L, "has a value that is no string");
-      es_match_fail(&a->matches, t);
-    }
-    es_luadoc_push(L, &a->image->values, node, 0);
-    node = es_document_next(&a->image->values, node);
-    if (keys[k] != ES_NO_SLOT && !admit_key(a, s)) keys[k] = ES_NO_SLOT;
-    if (keys[k] != ES_NO_SLOT)
-      es_store_put(&a->op, s, 0, keys[k], lua_gettop(L));
-    lua_pop(L, 1);
   }
 }
 
@@ -210,7 +106,7 @@ static void offset_trait(const es_Append *a, uint32_t i) {
   lua_State *L = a->op.L;
   const es_Entry *e = es_match_at(&a->matches, i)->entry;
   const es_ImageTrait *t = es_image_trait(a->image, i);
-  const uint32_t *keys = keys_of(a, i);
+  const uint32_t *keys = es_append_keys_of(a, i);
   int table = lua_gettop(L);
   uint32_t k;
   lua_pushnil(L);
@@ -275,38 +171,22 @@ static void fill(es_Append *a) {
   for (i = 0; i < a->image->ntraits; i++) {
     const es_Found *m = es_match_at(&a->matches, i);
     if (m->entry == NULL) continue;
-    if (m->entry->store->key) fill_keys(a, i, m->entry->store);
-    else es_fill_trait(&a->fill, i, keys_of(a, i));
+    if (m->entry->store->key) es_append_fill_keys(a, i, m->entry->store);
+    else es_fill_trait(&a->fill, i, es_append_keys_of(a, i));
   }
   if (a->offset != 0) apply_offset(a);
-}
-
-/* Removes keys from their holders, and indexes the new ones. */
-static void link_keys(es_Append *a, es_Store *s, const uint32_t *keys,
-                      uint32_t rows) {
-  lua_State *L = a->op.L;
-  uint32_t k, holder;
-  for (k = 0; k < rows; k++) {
-    if (keys[k] == ES_NO_SLOT) continue;
-    es_store_push(&a->op, s, 0, keys[k]);
-    holder = es_add_find_key(&a->op, s, lua_gettop(L));
-    if (holder != ES_NO_SLOT) es_drop(&a->op, s, holder, 0);
-    es_store_put_all(&a->op, s, keys[k], lua_gettop(L));
-    lua_pop(L, 1);
-    es_store_set(s, keys[k]);
-  }
 }
 
 static void link_trait(es_Append *a, uint32_t i) {
   const es_ImageTrait *t = es_image_trait(a->image, i);
   const es_Entry *e = es_match_at(&a->matches, i)->entry;
   es_Store *s;
-  const uint32_t *keys = keys_of(a, i);
+  const uint32_t *keys = es_append_keys_of(a, i);
   uint32_t k;
   if (e == NULL) return;
   s = e->store;
   if (s->key) {
-    link_keys(a, s, keys, t->rows);
+    es_append_link_keys(a, s, keys, t->rows);
     return;
   }
   for (k = 0; k < t->rows; k++) {
@@ -344,7 +224,7 @@ static void tell_excluded(const es_Append *a) {
   uint32_t slot;
   for (slot = 1; slot < a->image->known; slot++)
     if (is_excluded(a->image, slot))
-      check_status(a, es_tell(&a->op, s, ES_ON_ADD, a->entities[slot], 0,
+      es_append_check(a, es_tell(&a->op, s, ES_ON_ADD, a->entities[slot], 0,
                               ES_STOP));
 }
 
@@ -362,11 +242,11 @@ static void tell(const es_Append *a) {
       if (slot == 0) continue;
       if (e->store->trait->relation)
         target = a->entities[es_image_target(t, k)];
-      check_status(a, es_tell(&a->op, e->store, ES_ON_ADD, a->entities[slot],
+      es_append_check(a, es_tell(&a->op, e->store, ES_ON_ADD, a->entities[slot],
                               target, ES_STOP));
     }
   }
-  check_status(a, es_query_flush(&a->op, ES_STOP));
+  es_append_check(a, es_query_flush(&a->op, ES_STOP));
 }
 
 static void push_list(const es_Append *a) {
@@ -387,7 +267,7 @@ static void call_patch(const es_Append *a) {
   a->op.w->busy++;
   status = es_call(L, 1, 0, "patch");
   a->op.w->busy--;
-  check_status(a, status);
+  es_append_check(a, status);
 }
 
 /* 1 the world, 2 the anchors, 3 the append. */
@@ -402,7 +282,7 @@ static es_Append *append_at_3(lua_State *L) {
 
 /*
 ** Runs protected: 1 the world, 2 the anchors, 3 the append, 4, 5 options,
-** 6 the keys that are taken over.
+** 6 the keys that are taken over (ES_APPEND_TAKEN).
 */
 static int run(lua_State *L) {
   es_Append *a = append_at_3(L);
@@ -411,7 +291,7 @@ static int run(lua_State *L) {
   a->ctx = es_fill_open(&a->fill);
   fill(a);         /* the world is read-only until everything is linked */
   es_fill_close(a->ctx);
-  tell_taken(a);
+  es_append_tell_taken(a);
   link_all(a);
   a->op.w->readonly--;
   tell(a);
@@ -427,8 +307,8 @@ static void erase_values(const es_Append *a, const es_Op *op) {
     const es_Entry *e = es_match_at(&a->matches, i)->entry;
     uint32_t rows = es_image_trait(a->image, i)->rows;
     for (k = 0; e != NULL && k < rows; k++)
-      if (keys_of(a, i)[k] != ES_NO_SLOT)
-        es_store_erase(op, e->store, keys_of(a, i)[k]);
+      if (es_append_keys_of(a, i)[k] != ES_NO_SLOT)
+        es_store_erase(op, e->store, es_append_keys_of(a, i)[k]);
   }
 }
 
@@ -443,7 +323,7 @@ static void undo(es_Append *a, const es_Op *op, int taken) {
   }
   lua_pushnil(op->L);
   es_undo_entities(op, a->list, a->n, lua_gettop(op->L));
-  give_back(op, taken);
+  es_append_give_back(op, taken);
   es_query_flush(op, lua_gettop(op->L));
   lua_pop(op->L, 1);
 }
