@@ -10,7 +10,7 @@ local ser = require "spec.support.ser"
 local util = require "spec.support.world_util"
 local worlds = require "spec.support.worlds"
 
-local ROUNDS <const> = 120
+local ROUNDS <const> = 200
 
 local kit = worlds.kit()
 local described = { items = table.move(kit.items, 1, #kit.items, 1, {}) }

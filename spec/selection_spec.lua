@@ -10,7 +10,7 @@ local ser = require "spec.support.ser"
 local util = require "spec.support.world_util"
 local worlds = require "spec.support.worlds"
 
-local ROUNDS <const> = 100
+local ROUNDS <const> = 200
 
 local T, U, Tag = ecs.trait { n = 0 }, ecs.trait { s = "" }, ecs.trait()
 local R, ChildOf = ecs.relation { store = { w = 0 } }, ecs.relation { exclusive = true }

@@ -73,7 +73,7 @@ describe("of random snapshots", function()
   local kit = kits.new()
 
   it("bytes that are changed, gone, doubled or swapped are found", function()
-    random.rounds(40, function(rng)
+    random.rounds(200, function(rng)
       local world <close> = kit:random(rng, 60)
       local bytes, hash = ecs.saveSnapshot(world), ecs.hashWorld(world)
       local function place() return rng:int(1, #bytes) end
@@ -101,7 +101,7 @@ describe("of random snapshots", function()
 
   it("what is no snapshot at all is refused", function()
     local world <close> = kit:world()
-    random.rounds(50, function(rng)
+    random.rounds(200, function(rng)
       for _ = 1, 100 do
         local noise = {}
         for i = 1, rng:int(1, 40) do noise[i] = string.char(rng:int(0, 255)) end

@@ -22,7 +22,7 @@ describe("hashWorld", function()
   local kit = kits.new()
 
   it("is the XXH3-64 of header and body, in the snapshot and in its headers", function()
-    random.rounds(40, function(rng)
+    random.rounds(200, function(rng)
       local world <close> = kit:random(rng, rng:int(0, 60))
       local snapshot, hash = ecs.saveSnapshot(world), ecs.hashWorld(world)
       assert.truthy(hash:find "^%x%x%x%x%x%x%x%x%x%x%x%x%x%x%x%x$")
@@ -62,7 +62,7 @@ end)
 
 describe("the hash does not depend on", function()
   it("the orders of definition and registration", function()
-    random.rounds(40, function(rng)
+    random.rounds(200, function(rng)
       local one, two = kits.new(), kits.new(rng)
       local a <close> = one:random(random.new(rng.seed), 60)
       local b <close> = two:random(random.new(rng.seed), 60, rng)
@@ -96,7 +96,7 @@ describe("the hash does not depend on", function()
     end
     local first, order = nil, {}
     for i = 1, 12 do order[i] = i end
-    random.rounds(60, function(rng, round)
+    random.rounds(200, function(rng, round)
       local world <close> = build(round == 1 and order or rng:shuffled(order))
       first = first or ecs.saveSnapshot(world)
       assert.equal(first, ecs.saveSnapshot(world))
@@ -108,7 +108,7 @@ describe("the hash does not depend on", function()
     local names = {}
     for i = 1, 40 do names[i] = (i % 3 == 0 and "long name " or "k") .. i end
     local first
-    random.rounds(20, function(rng)
+    random.rounds(200, function(rng)
       local value, list, world <close> = {}, {}, ser.world { A = A }
       for i = 1, 30 do value["gone" .. i] = i end
       for i = 1, 30 do value["gone" .. i] = nil end

@@ -62,7 +62,7 @@ describe("inspectSnapshot", function()
 
   it("agrees with the world, for random ones", function()
     local kit = kits.new()
-    random.rounds(40, function(rng)
+    random.rounds(200, function(rng)
       local world <close> = kit:random(rng, 60)
       local header = ecs.inspectSnapshot(ecs.saveSnapshot(world))
       local before, rows = "", {}

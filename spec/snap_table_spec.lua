@@ -58,7 +58,7 @@ describe("the table form", function()
 
   it("loads as the bytes do, and is not changed by it", function()
     local kit = kits.new()
-    random.rounds(40, function(rng)
+    random.rounds(200, function(rng)
       local world <close> = kit:random(rng, 60)
       local bytes, tree = ecs.saveSnapshot(world), ecs.saveSnapshot(world, { format = "table" })
       assert.equal(bytes, ecs.saveSnapshot(world, { format = "binary" }))
