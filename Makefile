@@ -28,6 +28,9 @@ RUNNER =
 SPEC = spec
 BENCH =
 FUZZ_SECONDS = 60
+# In make test those that read what comes from outside take longer.
+FUZZ_TEST = json_fuzz=60 json_round_fuzz=60 cbor_fuzz=20 image_fuzz=20 \
+            image_mended_fuzz=20
 # "install" gets missing Debian packages, "check" only names them.
 PACKAGES ?= install
 
@@ -56,6 +59,7 @@ PROGRAMS = $(CTESTS) $(HARNESS) $(REPLAYS) $(BENCH_MODULES)
 # The scripts read these.
 export BUILD CC CPPFLAGS LUA LUA_VERSION LUA_INCDIR PACKAGES PKG_CONFIG
 export CTESTS HARNESS REPLAYS SPEC RUNNER TEST_TIMEOUT
+export FUZZ = $(FUZZ_TEST)
 export ECSSER_BUILD = $(BUILD)
 
 # Lua modules of this tree first. The names with the version go before the

@@ -5,7 +5,8 @@
 OTHER_CC = $(filter-out $(CC),gcc clang)
 
 test: | need-test   ## everything below that needs no special build
-	$(run_tests) build programs lint ctest harness corpus spec bench
+	$(run_tests) build programs lint fuzz ctest harness corpus spec bench \
+	  fuzzed
 
 ctest: | need-build   ## tests of the C parts, one program each
 	$(run_tests) build programs ctest harness corpus
@@ -63,10 +64,12 @@ coverage: | need-spec   ## lines and branches of the C core that tests reach
 	@scripts/coverage-report $(BUILD)/coverage/obj
 
 fuzz: | need-fuzz   ## fuzzes the readers, FUZZ_SECONDS (60) each
+	+@$(MAKE) fuzzers-built
+	@BUILD=$(BUILD)/fuzz scripts/run-fuzzers \
+	  $(addsuffix =$(FUZZ_SECONDS),$(notdir $(FUZZERS)))
+
+.PHONY: fuzzers fuzzers-built
+fuzzers: $(FUZZERS)
+fuzzers-built:
 	+@$(MAKE) BUILD=$(BUILD)/fuzz CC=clang LDFLAGS='$(SANITIZE)' \
 	  CFLAGS='-O1 -g -fsanitize=fuzzer-no-link $(SANITIZE)' fuzzers
-	@BUILD=$(BUILD)/fuzz scripts/run-fuzzers $(FUZZ_SECONDS) \
-	  $(notdir $(FUZZERS))
-
-.PHONY: fuzzers
-fuzzers: $(FUZZERS)
