@@ -168,8 +168,8 @@ scenario("loadSnapshot of a damaged one", moved, function(s)
 end)
 
 -- What is raised inside is not told where the undo runs without memory.
-local function failing(name, setup, act)
-  local entry = loading(name, setup, act)
+local function failing(name, setup, act, make)
+  local entry = (make or loading)(name, setup, act)
   function entry.act(s)
     s.log = {}
     local refused = act(s)
@@ -218,11 +218,50 @@ scenario("addSnapshotHandler", handled, function(s)
   s.ecs.addSnapshotHandler(s.w, { name = "third", save = function() return 1 end })
 end)
 
+-- ---- appending ----------------------------------------------------------------------------------
+
+-- What was spawned and undone leaves its slots with a new generation.
+local function appending(name, setup, act)
+  local entry = loading(name, setup, act)
+  entry.undo = true
+  return entry
+end
+
+local function append(s) return s.ecs.appendSnapshot(s.w, s.bytes, { keys = "drop" }) end
+
+appending("appendSnapshot", moved, append)
+appending("appendSnapshot that is watched", watched, append)
+
+appending("appendSnapshot with options", watched, function(s)
+  return s.ecs.appendSnapshot(s.w, s.bytes, {
+    keys = "replace",
+    offset = { Pos = { x = 100 } },
+    patch = function(entities) s.log[#s.log + 1] = { "patch", #entities } end,
+  })
+end)
+
+failing("appendSnapshot that is refused", watched, function(s)
+  return kit.refused(s.ecs.appendSnapshot, s.w, s.bytes)
+end, appending)
+
+failing("appendSnapshot with a patch that raises", watched, function(s)
+  return kit.refused(s.ecs.appendSnapshot, s.w, s.bytes, {
+    keys = "replace", patch = function() error("no") end })
+end, appending)
+
 -- ---- scenes -----------------------------------------------------------------------------------
 
 scenario("scene", full, function(s)
   local scene = s.ecs.scene(s.w, { filter = { s.Pos, s.ecs.Not(s.Goal) }, dangling = "null" })
   return scene.entityCount, #scene.traitNames
+end)
+
+appending("scene:instantiate", function()
+  local s = watched()
+  s.scene = s.ecs.scene(s.bytes)
+  return s
+end, function(s)
+  return s.scene:instantiate(s.w, { keys = "drop", offset = { Pos = { x = 1, y = 2 } } })
 end)
 
 return list
