@@ -161,14 +161,6 @@ static inline const Byte *read_digits(Reader *r, const Byte *p) {
   return q;
 }
 
-/* Stops of a run, as in json_string.c, and bytes that are not ASCII. */
-static inline uint64_t not_plain(uint64_t w) {
-  uint64_t control = w - ES_JSON_EACH(0x20);
-  uint64_t quote = (w ^ ES_JSON_EACH('"')) - ES_JSON_EACH(1);
-  uint64_t slash = (w ^ ES_JSON_EACH('\\')) - ES_JSON_EACH(1);
-  return (w | control | quote | slash) & ES_JSON_EACH(0x80);
-}
-
 /* A short string of plain bytes is copied while its end is looked for. */
 static inline const Byte *read_string(Reader *r, const Byte *p) {
   es_Buffer *text = &r->d->text;
@@ -178,7 +170,7 @@ static inline const Byte *read_string(Reader *r, const Byte *p) {
     return es_json_string(r, p);
   for (n = 0; n < 32; n += 8) {
     uint64_t w = es_json_load(q + n);
-    uint64_t tops = not_plain(w);
+    uint64_t tops = es_json_not_plain(w);
     memcpy(text->data + text->len + n, q + n, 8);
     if (tops != 0) {
       es_Node *node;
@@ -434,6 +426,27 @@ static const Byte *read_value(Reader *r, const Byte *p) {
   if (*p == '"') return es_json_string(r, p);
   if (*p == '-' || is_digit(*p)) return read_number(r, p);
   return read_word(r, p);
+}
+
+void es_json_begin(Reader *r, es_Document *d, const char *s, size_t n) {
+  start(r, d, 0);
+  set_text(r, (const Byte *)s, n);
+}
+
+const Byte *es_json_next(Reader *r, const Byte *p) {
+  r->d->count = 0;
+  if (!es_json_built(r, es_document_reserve(r->d, 64), p)) return NULL;
+  find_room(r, p);
+  if (*p == '{' || *p == '[') {
+    read_items(r, p);
+    p = r->error == ES_JSON_OK ? r->behind : NULL;
+  } else if (*p == '"') {
+    p = es_json_string(r, p);
+  } else {
+    p = *p == '-' || is_digit(*p) ? read_number(r, p) : read_word(r, p);
+  }
+  if (p != NULL) r->d->count = (uint32_t)(r->next - r->d->nodes);
+  return p;
 }
 
 static void read_text(Reader *r) {

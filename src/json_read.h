@@ -89,6 +89,14 @@ static inline uint64_t es_json_quotes(uint64_t word) {
   return (x - ES_JSON_EACH(1)) & ~x & ES_JSON_EACH(0x80);
 }
 
+/* Bytes that cannot stand in a plain string of ASCII, or end it; likewise. */
+static inline uint64_t es_json_not_plain(uint64_t w) {
+  uint64_t control = w - ES_JSON_EACH(0x20);
+  uint64_t quote = (w ^ ES_JSON_EACH('"')) - ES_JSON_EACH(1);
+  uint64_t slash = (w ^ ES_JSON_EACH('\\')) - ES_JSON_EACH(1);
+  return (w | control | quote | slash) & ES_JSON_EACH(0x80);
+}
+
 /* What stands up to the lowest bit of 'tops', which are top bits, or all. */
 static inline uint64_t es_json_up_to(uint64_t word, uint64_t tops) {
   return word & (tops ^ (tops - 1));
@@ -147,6 +155,16 @@ const unsigned char *es_json_key(es_JsonReader *r, const unsigned char *p);
 
 /* What stands behind a key: a colon. */
 const unsigned char *es_json_colon(es_JsonReader *r, const unsigned char *p);
+
+/* ---- one value after the other ----------------------------------------- */
+
+/*
+** Begins to read values from a text that ends with a closing bracket. Then
+** each value, from its first byte on, is read into 'd' in place of the one
+** before; NULL, with 'error' set, when it is none.
+*/
+void es_json_begin(es_JsonReader *r, es_Document *d, const char *s, size_t n);
+const unsigned char *es_json_next(es_JsonReader *r, const unsigned char *p);
 
 /* ---- and the rest ------------------------------------------------------ */
 

@@ -384,8 +384,19 @@ static void bury_column(lua_State *L) {
 }
 
 /* Lua keeps a table as an array where more than half of it is used. */
+/*
+** Lua's hashes have a power of two of nodes, of 24 bytes each, its arrays 16
+** bytes for each key. An array is faster to fill: it may be half as large
+** again.
+*/
+static int is_dense(uint32_t count, uint32_t top) {
+  uint64_t nodes = 1;
+  while (nodes < count) nodes *= 2;
+  return (uint64_t)top * 4 <= nodes * 9;
+}
+
 void es_store_new_column(lua_State *L, uint32_t count, uint32_t top) {
-  int dense = count > top / 2;
+  int dense = is_dense(count, top);
   if (top > INT32_MAX / 2) top = INT32_MAX / 2;
   lua_createtable(L, dense ? (int)top : 0, dense ? 1 : (int)count);
 }

@@ -9,6 +9,7 @@
 #include "luadoc.h"
 #include "names.h"
 #include "plan.h"
+#include "quick.h"
 #include "restore.h"
 #include "save.h"
 
@@ -77,9 +78,10 @@ int es_text_lua_restore(lua_State *L) {
   es_op_change(L, &op, "restoreJSON");
   if (lua_type(L, 2) != LUA_TSTRING) return es_op_bad(&op, 1, "string", 2);
   es_restore_check_fresh(&op);
+  text = lua_tolstring(L, 2, &n);
+  if (es_quick_restore(&op, text, n)) return 1;
   d = read_text(L, "restoreJSON", 2);
   if (d == NULL) return lua_error(L);
-  text = lua_tolstring(L, 2, &n);
   es_restore_document(&op, d, text, n);
   es_guard_release(L, -2);
   return 1;
