@@ -70,4 +70,12 @@ describe("ecs.findStrayHandles", function()
     assert.same({}, ecs.findStrayHandles(world))
     assert.equal(2, world:count())
   end)
+
+  it("tells misuse at the caller's place", function()
+    local line = debug.getinfo(1, "l").currentline + 1
+    local ok, message = pcall(function() return (ecs.findStrayHandles(7)) end)
+    assert.is_false(ok)
+    assert.equal(("spec/stray_spec.lua:%d: findStrayHandles: bad world (world expected, " ..
+      "got number)"):format(line), message)
+  end)
 end)

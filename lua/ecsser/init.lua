@@ -286,7 +286,8 @@ end
 -- a file; "" is the value itself) and the handle
 -- @raise misuse
 function ecs.findStrayHandles(world)
-  local places = core.findStrayHandles(world)
+  local ok, places = pcall(core.findStrayHandles, world)
+  if not ok then error(places, 2) end   -- at the caller's place
   table.sort(places, before)
   return places
 end
