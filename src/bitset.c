@@ -26,16 +26,6 @@ void es_bitset_clear_all(es_Bitset *b) {
   if (b->n > 0) memset(b->words, 0, b->n * sizeof *b->words);
 }
 
-uint32_t es_bits_lowest(uint64_t word) {
-#if defined(__GNUC__)
-  return (uint32_t)__builtin_ctzll(word);
-#else
-  uint32_t i = 0;
-  while (((word >> i) & 1) == 0) i++;
-  return i;
-#endif
-}
-
 uint32_t es_bits_count(uint64_t word) {
 #if defined(__GNUC__)
   return (uint32_t)__builtin_popcountll(word);

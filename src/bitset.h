@@ -33,7 +33,16 @@ uint32_t es_bitset_count(const es_Bitset *b);
 uint32_t es_bitset_next(const es_Bitset *b, uint32_t from);
 
 /* The index of the lowest bit of a word that is not 0. */
-uint32_t es_bits_lowest(uint64_t word);
+static inline uint32_t es_bits_lowest(uint64_t word) {
+#if defined(__GNUC__)
+  return (uint32_t)__builtin_ctzll(word);
+#else
+  uint32_t i = 0;
+  while (((word >> i) & 1) == 0) i++;
+  return i;
+#endif
+}
+
 uint32_t es_bits_count(uint64_t word);
 
 static inline uint64_t es_bitset_word(const es_Bitset *b, uint32_t i) {

@@ -7,17 +7,16 @@
 static int read_bits(es_Read *read, es_Buffer *out, const char *s, size_t n,
                      size_t at) {
   size_t i, before = out->len;
-  uint32_t k, *slots;
+  uint32_t *slots, *start;
   check(read, n == 0 || s[n - 1] != 0, "a set that is not the shortest");
   check(read, n <= ((size_t)ES_SLOT_MAX + 1) / 8, "a set beyond all slots");
   for (i = 0; i < n; i++) {
+    unsigned bits = (unsigned char)s[i];
     room(read, es_buffer_reserve(out, 8 * sizeof *slots));
-    slots = (uint32_t *)(void *)(out->data + out->len);
-    for (k = 0; k < 8; k++)
-      if (((unsigned char)s[i] >> k) & 1) {
-        *slots++ = (uint32_t)i * 8 + k;
-        out->len += sizeof *slots;
-      }
+    slots = start = (uint32_t *)(void *)(out->data + out->len);
+    for (; bits != 0; bits &= bits - 1)
+      *slots++ = (uint32_t)i * 8 + es_bits_lowest(bits);
+    out->len += (size_t)(slots - start) * sizeof *slots;
   }
   check(read, !es_format_set_is_list((uint32_t)((out->len - before) / 4), n),
         "a set that is not in its shortest form");

@@ -171,6 +171,17 @@ static void size_columns(const es_Load *l, const es_ImageTrait *t,
   }
 }
 
+static void build_pairs(const es_Load *l, const es_ImageTrait *t,
+                        es_StoreContent *c, uint32_t *keys) {
+  uint32_t i;
+  for (i = 0; i < t->rows; i++) {
+    uint32_t slot = es_image_slot(l->image, t, i);
+    keys[i] = es_pairs_add(&c->pairs, slot, es_image_target(t, i));
+    if (!es_bitset_test(&c->has, slot)) c->count++;
+    es_bitset_set(&c->has, slot);
+  }
+}
+
 /* Members of a trait, or pairs; the values' keys go to 'keys'. */
 static void build_members(es_Load *l, const es_ImageTrait *t,
                           es_StoreContent *c) {
@@ -183,13 +194,15 @@ static void build_members(es_Load *l, const es_ImageTrait *t,
   l->keys->len = 0;
   es_try(L, es_buffer_reserve(l->keys, n * sizeof *keys));
   keys = (uint32_t *)(void *)l->keys->data;
-  for (i = 0; i < n; i++) {
-    uint32_t slot = es_image_slot(l->image, t, i), key = slot;
-    if (pairs) key = es_pairs_add(&c->pairs, slot, es_image_target(t, i));
-    if (!es_bitset_test(&c->has, slot)) c->count++;
-    es_bitset_set(&c->has, slot);
-    keys[i] = key;
+  if (pairs) {
+    build_pairs(l, t, c, keys);
+    return;
   }
+  for (i = 0; i < n; i++) {   /* each slot once */
+    keys[i] = es_image_slot(l->image, t, i);
+    es_bitset_set(&c->has, keys[i]);
+  }
+  c->count = n;
 }
 
 /* ecs.Key: strings, each once. */
