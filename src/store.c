@@ -387,7 +387,8 @@ static void bury_column(lua_State *L) {
 /*
 ** Lua's hashes have a power of two of nodes, of 24 bytes each, its arrays 16
 ** bytes for each key. An array is faster to fill: it may be half as large
-** again.
+** again. When a key behind it finds no room Lua chooses anew, and moves all
+** keys if less than half of the array is used: so there is some.
 */
 static int is_dense(uint32_t count, uint32_t top) {
   uint64_t nodes = 1;
@@ -398,7 +399,8 @@ static int is_dense(uint32_t count, uint32_t top) {
 void es_store_new_column(lua_State *L, uint32_t count, uint32_t top) {
   int dense = is_dense(count, top);
   if (top > INT32_MAX / 2) top = INT32_MAX / 2;
-  lua_createtable(L, dense ? (int)top : 0, dense ? 1 : (int)count);
+  lua_createtable(L, dense ? (int)top : 0,
+                  dense ? (int)(top / 32) + 1 : (int)count);
 }
 
 void es_store_fresh(const es_Op *op, const es_Store *s) {
