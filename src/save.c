@@ -397,18 +397,23 @@ static int ctx_ref(lua_State *L) {
   return 1;
 }
 
-/* Puts all columns that the walk will read on the stack. [-0, +n] */
+/*
+** Puts all columns that the walk will read on the stack, and makes room for
+** the fields of any one value behind them. [-0, +n]
+*/
 static void push_columns(es_Save *s) {
   const es_Registry *r = &s->op.w->registry;
-  uint32_t i, f;
+  uint32_t i, f, most = 0;
   for (i = 0; i < r->n; i++) {
     const es_Store *store = r->entries[i].store;
+    uint32_t n = store->trait->nfields;
     if (store->count == 0 || r->entries[i].transient) continue;
-    es_need_stack(s->op.L, (int)store->trait->nfields + LUA_MINSTACK);
+    if (n > most) most = n;
+    es_need_stack(s->op.L, (int)n + LUA_MINSTACK);
     s->wording.words[i].columns = lua_gettop(s->op.L) + 1;
-    for (f = 0; f < store->trait->nfields; f++)
-      es_store_push_column(&s->op, store, f);
+    for (f = 0; f < n; f++) es_store_push_column(&s->op, store, f);
   }
+  es_need_stack(s->op.L, (int)most + LUA_MINSTACK);
 }
 
 /* Runs protected: 1 the world, 2 the anchors, 3 the save. */
