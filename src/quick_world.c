@@ -8,6 +8,7 @@
 #include "guard.h"
 #include "query.h"
 #include "quick_private.h"
+#include "restore.h"
 
 typedef es_Quick Quick;
 typedef es_QuickEntry Entry;
@@ -17,8 +18,8 @@ typedef es_QuickEntry Entry;
 /* True if nobody watches, and slots come one after the other. */
 static int is_quiet(const es_World *w) {
   const es_Entities *x = &w->entities;
-  return !w->observed && w->ntracked == 0 && !w->restoring &&
-         !w->resetting && x->nfree == 0 && x->known == x->used;
+  return !w->observed && w->ntracked == 0 && x->nfree == 0 &&
+         x->known == x->used;
 }
 
 /* True if values can come as they are, into columns that nobody uses. */
@@ -211,7 +212,8 @@ static int run(lua_State *L) {
   q->op.world = 1;
   q->op.anchors = 2;
   es_need_stack(L, 3 * LUA_MINSTACK);
-  if (!is_quiet(q->op.w)) return 0;   /* a finalizer was here */
+  es_restore_check_fresh(&q->op);     /* a finalizer may have been here */
+  if (!is_quiet(q->op.w)) return 0;
   prepare(q, text, n);
   done = read_all(q);
   if (done) commit(q);
