@@ -271,7 +271,7 @@ describe("the quick way of restoreJSON", function()
       collectgarbage("incremental", 200, 100, 13)
       if done == nil then break end
       results[#results + 1] = { ok = ok, err = err, done = done, count = world:count(),
-        text = ecs.saveJSON(world), seen = done and look and look() }
+        text = ecs.saveJSON(world), seen = done and look and look() or nil }
     end
     over = true
     assert(#results >= 5, #results)
@@ -290,10 +290,18 @@ describe("the quick way of restoreJSON", function()
     for _, change in ipairs {
       function(world)
         local column = world:column(T.Pos, "x")
-        return function() return column[1] end
+        return function() return column[1] or "nothing" end
       end,
-      function(world) world:onAdd(T.Pos, function() end) end,
-      function(world) world:onQueryAdd(T.Pos, function() end) end,
+      function(world)
+        local heard = 0
+        world:onAdd(T.Pos, function() heard = heard + 2.5 end)
+        return function() return heard end
+      end,
+      function(world)
+        local heard = 0
+        world:onQueryAdd(T.Pos, function() heard = heard + 2.5 end)
+        return function() return heard end
+      end,
       function(world)
         world:query(T.Pos)
         ecs.saveSnapshot(world)
