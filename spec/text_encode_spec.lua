@@ -236,3 +236,54 @@ describe("null", function()
     assert.equal(1, select("#", ecs.decode "null"))
   end)
 end)
+
+describe("a finalizer that empties the table", function()
+  local function keyOf(i) return ("k%03d"):format(i) .. ("x"):rep(100) end
+
+  -- In the n-th collection within the call the table loses all; later ones free its keys, and
+  -- other strings take their place.
+  local function emptied(t, skip)
+    local armed, done, junk = false, false, {}
+    local function arm()
+      setmetatable({}, { __gc = function()
+        if armed == nil then return end
+        if armed then skip = skip - 1 end
+        if armed and skip < 0 then
+          for k in pairs(t) do t[k] = nil end
+          if done then
+            for i = 1, 50 do junk[#junk + 1] = ("z"):rep(104 - #tostring(i)) .. i end
+          end
+          done = true
+        end
+        arm()
+      end })
+    end
+    arm()
+    collectgarbage("incremental", 200, 1000, 30)
+    collectgarbage("setpause", 0)
+    collectgarbage()
+    armed = true
+    local ok, err = pcall(ecs.encode, t)
+    armed = nil
+    collectgarbage("incremental", 200, 100, 13)
+    return done, ok, err
+  end
+
+  it("takes no key from under the walk", function()
+    local times = 0
+    for _, size in ipairs { 1, 5, 16, 17, 18, 40 } do
+      local known = {}
+      for i = 1, size do known[keyOf(i)] = true end
+      for skip = 0, 60 do
+        local t = {}
+        for i = 1, size do t[keyOf(i)] = i < size and i or print end
+        local done, ok, err = emptied(t, skip)
+        if not done then break end
+        times = times + 1
+        if ok then assert.equal("{}", err)   -- it came before the walk
+        else assert(known[err.path], tostring(err.path)) end
+      end
+    end
+    assert(times > 6, times)
+  end)
+end)

@@ -149,7 +149,7 @@ static const char *put_values(es_ColumnWriter *w, int column,
       wrong = types[k] == LUA_TSTRING ? put_string(w, idx)
                                       : put_value(w, idx, types[k]);
     }
-    lua_settop(w->L, top);
+    if (wrong == NULL) lua_settop(w->L, top);   /* a fault needs its keys */
   }
   return wrong;
 }

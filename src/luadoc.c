@@ -13,9 +13,10 @@
 /* A member of an object. */
 typedef struct es_KeyRef {
   uint64_t rank;      /* the order of keys; equal ones need a closer look */
-  const char *text;   /* anchored by the table it is a key of */
+  const char *text;
   size_t len;
   int value;          /* stack index of the value; 0: not kept */
+  uint32_t anchor;    /* then the key stays in 'anchors', here */
 } es_KeyRef;
 
 /* So many members of a table stay on the stack, which saves finding them. */
@@ -31,6 +32,8 @@ es_LuaWalk *es_luadoc_walk(lua_State *L, const es_State *s, es_Sink *sink) {
   w->state = s;
   w->sink = sink;
   w->keys = es_guard_buffer(L);
+  lua_newtable(L);
+  w->anchors = lua_gettop(L);
   return w;
 }
 
@@ -125,12 +128,20 @@ typedef struct es_Shape {
   const char *wrong;
 } es_Shape;
 
-/* Notes the key at 'idx', a string; 0 <= 'value' is where its value stays. */
+/*
+** Notes the key at 'idx', a string; 0 <= 'value' is where its value stays. A
+** finalizer may take a key out of its table: it must stay elsewhere, too.
+*/
 static void note_key(es_LuaWalk *w, int idx, int value) {
   es_KeyRef k;
   k.text = lua_tolstring(w->L, idx, &k.len);
   k.rank = rank_of(w, k.text, k.len);
   k.value = value;
+  k.anchor = (uint32_t)(w->keys->len / sizeof k) + 1;
+  if (value == 0) {
+    lua_pushvalue(w->L, idx);
+    lua_rawseti(w->L, w->anchors, k.anchor);
+  }
   if (w->keys->cap - w->keys->len < sizeof k)
     es_try(w->L, es_buffer_reserve(w->keys, sizeof k));
   memcpy(w->keys->data + w->keys->len, &k, sizeof k);
@@ -215,7 +226,7 @@ static const char *emit_entry(es_LuaWalk *w, int idx, const es_KeyRef *k) {
     return "has a key that is not UTF-8";
   tell(w, w->sink->key(w->sink, k->text, k->len));
   if (k->value != 0) return emit(w, k->value);
-  lua_pushlstring(w->L, k->text, k->len);
+  lua_rawgeti(w->L, w->anchors, k->anchor);
   lua_rawget(w->L, idx);
   wrong = emit(w, lua_gettop(w->L));
   lua_pop(w->L, 1);
@@ -258,7 +269,10 @@ static const char *enter(es_LuaWalk *w, int idx) {
   return NULL;
 }
 
-/* The table's own keys are noted and kept until it is done. [-0, +0] */
+/*
+** The table's own keys are noted and kept until it is done; on a fault they
+** stay, since the levels tell the path. [-0, +0 or +n]
+*/
 static const char *emit_table(es_LuaWalk *w, int idx) {
   int marked = 0, top = lua_gettop(w->L);
   size_t keys = w->keys->len;
@@ -279,10 +293,11 @@ static const char *emit_table(es_LuaWalk *w, int idx) {
   else if (s.strings > 0) wrong = emit_object(w, idx, (size_t)s.strings);
   else if (s.integers > 0) wrong = emit_array(w, idx, &s);
   else wrong = emit_empty(w, marked);
+  if (wrong != NULL) return wrong;
   lua_settop(w->L, top);
   w->keys->len = keys;
-  if (wrong == NULL) w->depth--;   /* on a fault the levels tell the path */
-  return wrong;
+  w->depth--;
+  return NULL;
 }
 
 static const char *emit_number(es_LuaWalk *w, int idx) {
@@ -327,9 +342,12 @@ static const char *emit(es_LuaWalk *w, int idx) {
 }
 
 const char *es_luadoc_emit(es_LuaWalk *w, int idx) {
+  const char *wrong;
   w->depth = 0;
   w->keys->len = 0;
-  return emit(w, lua_absindex(w->L, idx));
+  wrong = emit(w, lua_absindex(w->L, idx));
+  if (wrong != NULL) es_need_stack(w->L, LUA_MINSTACK);
+  return wrong;
 }
 
 /* Indices are 0-based, as in the file. */

@@ -30,17 +30,21 @@ typedef struct es_LuaWalk {
   es_Sink *sink;
   int exact;            /* any bytes and any floats; keys in CBOR order */
   es_Buffer *keys;      /* stack of sorted keys, one run per open object */
+  int anchors;          /* stack index of a table of keys that must stay */
   uint32_t depth;       /* open tables */
   es_Level levels[ES_DEPTH_MAX];
 } es_LuaWalk;
 
-/* Pushes the walk's memory: a userdata and its buffer. [-0, +2] */
+/*
+** Pushes the walk's memory: a userdata, its buffer and a table. The walk is
+** for the function that runs. [-0, +3]
+*/
 es_LuaWalk *es_luadoc_walk(lua_State *L, const es_State *s, es_Sink *sink);
 
 /*
 ** Tells the sink the value at 'idx'. Returns NULL, or what is wrong with it
-** ("is a function"); es_luadoc_path then says where. Raises for full memory
-** only. [-0, +0]
+** ("is a function"); es_luadoc_path then says where, by keys that stay on the
+** stack. Raises for full memory only. [-0, +0 or +n]
 */
 const char *es_luadoc_emit(es_LuaWalk *w, int idx);
 
