@@ -210,6 +210,23 @@ describe("a snapshot of other registrations", function()
     refuse({ T = ecs.trait { x = "" } }, "malformed", { '"T"', '"x"', "integer", "converted" })
     refuse({ T = { trait = ecs.trait { x = ecs.null }, refs = { "x" } } }, "malformed", { '"x"' })
   end)
+
+  it("is refused as ever when numbers are converted and some values are none", function()
+    local Float, Integer = ecs.trait { x = 0.5 }, ecs.trait { x = 1 }
+    local from <close> = ser.world { T = Float }
+    local e = from:spawn(Float)
+    for _, value in ipairs { "5", "text", true, ecs.null, {}, { 1 }, { a = 1 } } do
+      local tree = ecs.saveSnapshot(from, { format = "table" })
+      tree.body.traits.T.columns[1][1] = value
+      tree.header.digest = nil
+      for _, trait in ipairs { Float, Integer } do
+        local world <close> = ser.world { T = trait }
+        ser.raises("loadSnapshot", "malformed", { '"T"', '"x"', "no number" }, ecs.loadSnapshot,
+          world, tree)
+        assert.is_false(world:isAlive(e))
+      end
+    end
+  end)
 end)
 
 describe("many relations in many slots", function()

@@ -146,9 +146,10 @@ static es_Conversion conversion(uint32_t saved, uint32_t registered) {
   return AS_IT_IS;
 }
 
-/* Changes the number on top. False when that would lose digits. */
+/* Changes a number on top. False when that would lose digits. */
 static int convert(lua_State *L, es_Conversion c) {
   int64_t i;
+  if (lua_type(L, -1) != LUA_TNUMBER) return 1;
   if (c == TO_FLOAT && lua_isinteger(L, -1)) {
     double d = lua_tonumber(L, -1);
     if (!es_luadoc_integral(d, &i) || i != lua_tointeger(L, -1)) return 0;
