@@ -270,6 +270,28 @@ static void save_part(es_Save *s, es_Part part, uint32_t slot) {
   s->entry = NULL;
 }
 
+/*
+** Strings and tables lie anywhere in memory: those that the next 64 slots have
+** of a trait are fetched ahead.
+*/
+static void fetch_values(const es_Save *s, const es_Words *w, uint32_t k,
+                         uint64_t has) {
+  lua_State *L = s->op.L;
+  const es_Trait *t = w->entry->store->trait;
+  uint32_t i, n = w->n > 0 ? w->n : 1;
+  uint64_t left;
+  for (i = 0; i < n; i++) {
+    if (t->fields[i].type < ES_FIELD_STRING ||
+        es_entry_is_ref(w->entry, i))
+      continue;
+    for (left = has; left != 0; left &= left - 1) {
+      lua_rawgeti(L, w->columns + (int)i, k * 64 + es_bits_lowest(left));
+      es_luadoc_fetch(L, -1);
+      lua_pop(L, 1);
+    }
+  }
+}
+
 /* Lists the entries that occur among the 64 slots of word k, by part. */
 static void find_active(es_Save *s, uint32_t k) {
   const es_Registry *r = &s->op.w->registry;
@@ -284,6 +306,8 @@ static void find_active(es_Save *s, uint32_t k) {
       s->active[n].words = &s->wording.words[i];
       s->active[n++].has = has;
       s->any[part] |= has;
+      if (part == PART_TRAITS && !e->codec)
+        fetch_values(s, &s->wording.words[i], k, has);
     }
     s->end[part] = n;
   }
