@@ -213,6 +213,30 @@ describe("the quick way of restoreJSON", function()
     assert.equal(7.5, world:get(world:query(T.Pos)[1], T.Pos, "x"))
   end)
 
+  it("keeps no columns that are too large when the first records mislead", function()
+    local records = {}
+    for i = 1, 100 do
+      records[i] = '{"tags":[],"traits":{"Pos":{"x":1.5,"y":2.5}},"pairs":{}}'
+    end
+    records[101] = '{"tags":[],"traits":{"Name":{"text":"' .. ("long"):rep(500000) ..
+      '"}},"pairs":{}}'
+    local text = '{"format":"ecs-serialize","version":1,"entities":[' ..
+      table.concat(records, ",") .. '],"world":{"tags":[],"traits":{}}}'
+    local sizes = {}
+    for i, lead in ipairs { " ", "" } do
+      local world <close> = newWorld()
+      local given = lead .. text
+      collectgarbage()
+      collectgarbage()
+      local before = collectgarbage "count"
+      ecs.restoreJSON(world, given)
+      collectgarbage()
+      collectgarbage()
+      sizes[i] = collectgarbage "count" - before
+    end
+    assert.is_true(sizes[2] < sizes[1] + 100, table.concat(sizes, " and ") .. " KB")
+  end)
+
   it("calls observers as ever", function()
     local world <close> = newWorld()
     local seen = {}

@@ -15,6 +15,9 @@ typedef es_QuickEntry Entry;
 
 /* ---- is it the usual? -------------------------------------------------- */
 
+/* Among more entries than these the general way finds names faster. */
+#define MOST_ENTRIES 256
+
 /* True if nobody watches, and slots come one after the other. */
 static int is_quiet(const es_World *w) {
   const es_Entities *x = &w->entities;
@@ -187,13 +190,22 @@ static void commit(const Quick *q) {
   }
 }
 
+/*
+** True if there are far fewer records than the first ones made expect: the new
+** columns are too large to keep.
+*/
+static int is_misled(const Quick *q) {
+  return 2.0 * q->n + 1024 < (double)q->sampled * q->ratio;
+}
+
 /* Reads all, and makes the result and room for it. [-0, +1, or +n] */
 static int read_all(Quick *q) {
   uint32_t i;
   if (!es_quick_sample(q)) return 0;
   for (i = ES_QUICK_PARTS; i < q->first[ES_QUICK_PARTS]; i++)
     push_columns(q, &q->entries[i]);
-  if (!es_quick_take(q) || !check_targets(q) || !settle_refs(q)) return 0;
+  if (!es_quick_take(q) || is_misled(q)) return 0;
+  if (!check_targets(q) || !settle_refs(q)) return 0;
   push_result(q);
   es_try(q->op.L, reserve(q));
   return is_usual_still(q);
@@ -213,7 +225,7 @@ static int run(lua_State *L) {
   q->op.anchors = 2;
   es_need_stack(L, 3 * LUA_MINSTACK);
   es_restore_check_fresh(&q->op);     /* a finalizer may have been here */
-  if (!is_quiet(q->op.w)) return 0;
+  if (!is_quiet(q->op.w) || q->op.w->registry.n > MOST_ENTRIES) return 0;
   prepare(q, text, n);
   done = read_all(q);
   if (done) commit(q);
