@@ -14,6 +14,10 @@
 #include <lauxlib.h>
 #include <lua.h>
 
+#if LUA_VERSION_NUM < 504
+#error "ecsser needs the headers of Lua 5.4: set LUA_INCDIR"
+#endif
+
 #include "alloc.h"
 #include "entity.h"
 
