@@ -1,6 +1,7 @@
 -- restoreJSON has a quick way for texts as saveJSON writes them. A blank in front of a text is
 -- enough to send it the general way: what comes of the two must be the same, down to the error.
 
+local child = require "spec.support.world_child"
 local deep = require "spec.support.deep"
 local ecs = require "ecsser"
 local random = require "spec.support.random"
@@ -271,76 +272,8 @@ describe("the quick way of restoreJSON", function()
     end
   end)
 
-  -- What comes of it when a finalizer changes the world, each time at another place in the call.
-  local function changing(change, text)
-    local over, results = false, {}
-    for skip = 0, 100 do
-      local world <close> = newWorld()
-      local left, armed, done, look = skip, false, nil, nil
-      local function arm()
-        setmetatable({}, { __gc = function()
-          if over or done ~= nil then return end
-          if armed then left = left - 1 end
-          if not armed or left >= 0 then return arm() end
-          done, look = pcall(change, world)
-        end })
-      end
-      arm()
-      collectgarbage("incremental", 200, 1000, 30)
-      collectgarbage("setpause", 0)
-      collectgarbage()
-      armed = true
-      local ok, err = pcall(ecs.restoreJSON, world, text)
-      armed = false
-      collectgarbage("incremental", 200, 100, 13)
-      if done == nil then break end
-      results[#results + 1] = { ok = ok, err = err, done = done, count = world:count(),
-        text = ecs.saveJSON(world), seen = done and look and look() or nil }
-    end
-    over = true
-    assert(#results >= 5, #results)
-    return results
-  end
-
   it("finds what finalizers change in its midst", function()
-    local text = '{"format":"ecs-serialize","version":1,"entities":[{"tags":["Tag"],"traits":{' ..
-      '"Pos":{"x":2.5,"y":1.0},"Bag":{"a\\n":[1,{"b":[]}]}},"pairs":{"Likes":[{"target":0}]}}],' ..
-      '"world":{"tags":[],"traits":{}}}'
-    for _, result in ipairs(changing(function(world) world:spawn() end, text)) do
-      assert.equal(not result.done, result.ok)   -- before the world was locked, or not at all
-      assert.equal(1, result.count)
-      if not result.ok then assert.equal("world-not-empty", result.err.code) end
-    end
-    for _, change in ipairs {
-      function(world)
-        local column = world:column(T.Pos, "x")
-        return function() return column[1] or "nothing" end
-      end,
-      function(world)
-        local heard = 0
-        world:onAdd(T.Pos, function() heard = heard + 2.5 end)
-        return function() return heard end
-      end,
-      function(world)
-        local heard = 0
-        world:onQueryAdd(T.Pos, function() heard = heard + 2.5 end)
-        return function() return heard end
-      end,
-      function(world)
-        world:query(T.Pos)
-        ecs.saveSnapshot(world)
-        return function() return world:get(world:query(T.Pos)[1], T.Pos, "x") end
-      end,
-      function()
-        local other <close> = newWorld()
-        ecs.restoreJSON(other, text)
-      end,
-    } do
-      for _, result in ipairs(changing(change, text)) do
-        assert(result.ok and result.done, result.err)
-        assert.same({ 1, text }, { result.count, result.text })
-        assert.equal(2.5, result.seen or 2.5)
-      end
-    end
+    local how, code, output = child.run('require "spec.support.quick_changes".run()', "-W")
+    assert.equal("exit 0 done\n", how .. " " .. code .. " " .. output)
   end)
 end)
