@@ -273,9 +273,7 @@ static void call_patch(const es_Append *a) {
 /* 1 the world, 2 the anchors, 3 the append. */
 static es_Append *append_at_3(lua_State *L) {
   es_Append *a = lua_touserdata(L, 3);
-  a->op.L = L;
-  a->op.world = 1;
-  a->op.anchors = 2;
+  es_op_enter(&a->op, L);
   a->matches.op = a->fill.op = &a->op;
   return a;
 }
@@ -403,10 +401,7 @@ static int prepare(lua_State *L) {
 /* Pushes a function of ours and its first arguments. [-0, +4] */
 static void push_call(const es_Append *a, lua_CFunction f, int append) {
   lua_State *L = a->op.L;
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_pushcclosure(L, f, 1);
-  lua_pushvalue(L, a->op.world);
-  lua_pushvalue(L, a->op.anchors);
+  es_op_push_call(&a->op, f);
   lua_pushvalue(L, append);
 }
 

@@ -314,9 +314,7 @@ static int settle(const es_Load *l, int replayed) {
 /* 1 the world, 2 the anchors, 3 the load. */
 static es_Load *load_at_3(lua_State *L) {
   es_Load *l = lua_touserdata(L, 3);
-  l->op.L = L;
-  l->op.world = 1;
-  l->op.anchors = 2;
+  es_op_enter(&l->op, L);
   return l;
 }
 
@@ -364,10 +362,7 @@ static int prepare(lua_State *L) {
 /* Pushes a function of ours and its first arguments. [-0, +4] */
 static void push_call(lua_State *L, lua_CFunction f, const es_Op *op,
                       es_Load *l) {
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_pushcclosure(L, f, 1);
-  lua_pushvalue(L, op->world);
-  lua_pushvalue(L, op->anchors);
+  es_op_push_call(op, f);
   lua_pushlightuserdata(L, l);
 }
 

@@ -383,9 +383,7 @@ static int ctx_entity(lua_State *L) {
 /* 1 the world, 2 the anchors, 3 the restore. */
 static es_Restore *restore_at_3(lua_State *L) {
   es_Restore *r = lua_touserdata(L, 3);
-  r->op.L = L;
-  r->op.world = 1;
-  r->op.anchors = 2;
+  es_op_enter(&r->op, L);
   r->plan.op = &r->op;
   return r;
 }
@@ -521,10 +519,7 @@ static int prepare(lua_State *L) {
 /* Pushes a function of ours and its arguments. [-0, +4] */
 static void push_call(const es_Op *op, lua_CFunction f, int restore) {
   lua_State *L = op->L;
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_pushcclosure(L, f, 1);
-  lua_pushvalue(L, op->world);
-  lua_pushvalue(L, op->anchors);
+  es_op_push_call(op, f);
   lua_pushvalue(L, restore);
 }
 

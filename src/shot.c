@@ -515,9 +515,7 @@ static void make_buffers(es_Shot *s) {
 static int run(lua_State *L) {
   es_Shot *s = lua_touserdata(L, 3);
   es_Buffer *out = lua_touserdata(L, 4), *part, *targets;
-  s->op.L = L;
-  s->op.world = 1;
-  s->op.anchors = 2;
+  es_op_enter(&s->op, L);
   es_need_stack(L, 3 * LUA_MINSTACK);
   make_buffers(s);
   part = es_guard_buffer(L);
@@ -556,10 +554,7 @@ void es_shot_take(const es_Op *op, const es_ShotOptions *options,
   s->op = *op;
   s->options = &moved;
   s->open = 1;
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_pushcclosure(L, run, 1);
-  lua_pushvalue(L, op->world);
-  lua_pushvalue(L, op->anchors);
+  es_op_push_call(op, run);
   lua_pushvalue(L, -4);
   lua_pushlightuserdata(L, out);
   for (i = 0; i < 4; i++) {   /* the options at 5..8 of the callee */

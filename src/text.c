@@ -162,9 +162,7 @@ static int check(lua_State *L) {
   const es_Check *c = lua_touserdata(L, 3);
   es_Op op = *c->op;
   es_Plan *plan;
-  op.L = L;
-  op.world = 1;
-  op.anchors = 2;
+  es_op_enter(&op, L);
   es_need_stack(L, 2 * LUA_MINSTACK);
   plan = lua_newuserdatauv(L, sizeof *plan, 0);
   es_plan_make(plan, &op, c->doc, c->text, c->length, 4);
@@ -186,10 +184,7 @@ int es_text_lua_check(lua_State *L) {
   if (c.doc == NULL) return one_error(L);
   lua_newtable(L);
   errors = lua_gettop(L);
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_pushcclosure(L, check, 1);
-  lua_pushvalue(L, op.world);
-  lua_pushvalue(L, op.anchors);
+  es_op_push_call(&op, check);
   lua_pushlightuserdata(L, &c);
   lua_pushvalue(L, errors);
   readonly = op.w->readonly;

@@ -59,6 +59,20 @@ void es_op_unlock(const es_Op *op, uint32_t readonly) {
   op->w->readonly = readonly;
 }
 
+void es_op_push_call(const es_Op *op, lua_CFunction part) {
+  lua_State *L = op->L;
+  lua_pushvalue(L, lua_upvalueindex(1));   /* the state */
+  lua_pushcclosure(L, part, 1);
+  lua_pushvalue(L, op->world);
+  lua_pushvalue(L, op->anchors);
+}
+
+void es_op_enter(es_Op *op, lua_State *L) {
+  op->L = L;
+  op->world = 1;
+  op->anchors = 2;
+}
+
 int es_op_bad(const es_Op *op, int n, const char *what, int idx) {
   if (idx <= op->top) return es_error_arg(op->L, op->fn, n, what, idx);
   return es_error(op->L, op->fn, "bad argument #%d (%s expected, got nothing)",

@@ -81,6 +81,14 @@ void es_op_change(lua_State *L, es_Op *op, const char *fn);
 void es_op_lock(const es_Op *op);
 void es_op_unlock(const es_Op *op, uint32_t readonly);
 
+/*
+** A part of an operation that runs protected is a function of ours whose first
+** arguments are the world and its anchors: es_op_push_call pushes all three,
+** and the function begins with es_op_enter. [-0, +3] [-0, +0]
+*/
+void es_op_push_call(const es_Op *op, lua_CFunction part);
+void es_op_enter(es_Op *op, lua_State *L);
+
 /* The world at 'idx', or NULL; it may be closed. */
 es_World *es_world_test(lua_State *L, const es_State *s, int idx);
 
