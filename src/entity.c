@@ -93,9 +93,18 @@ uint32_t es_entity_spawn(es_Entities *s) {
   return slot;
 }
 
-es_Entity es_entity_handle(const es_Entities *s, uint32_t slot) {
+static es_Entity pack(const es_Entities *s, uint32_t generation,
+                      uint32_t slot) {
   return (uint64_t)s->world << (ES_SLOT_BITS + ES_GENERATION_BITS) |
-         (uint64_t)s->generation[slot] << ES_SLOT_BITS | slot;
+         (uint64_t)generation << ES_SLOT_BITS | slot;
+}
+
+es_Entity es_entity_handle(const es_Entities *s, uint32_t slot) {
+  return pack(s, s->generation[slot], slot);
+}
+
+es_Entity es_entity_first_handle(const es_Entities *s, uint32_t slot) {
+  return pack(s, s->base, slot);
 }
 
 int es_entity_is_alive(const es_Entities *s, es_Entity e) {

@@ -70,6 +70,9 @@ uint32_t es_entity_spawn(es_Entities *s);
 /* The handle of a slot that is, or just was, alive. */
 es_Entity es_entity_handle(const es_Entities *s, uint32_t slot);
 
+/* The handle that a slot will have which was never used before. */
+es_Entity es_entity_first_handle(const es_Entities *s, uint32_t slot);
+
 int es_entity_is_alive(const es_Entities *s, es_Entity e);
 
 void es_entity_kill(es_Entities *s, uint32_t slot);

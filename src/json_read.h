@@ -89,7 +89,10 @@ static inline uint64_t es_json_quotes(uint64_t word) {
   return (x - ES_JSON_EACH(1)) & ~x & ES_JSON_EACH(0x80);
 }
 
-/* Bytes that cannot stand in a plain string of ASCII, or end it; likewise. */
+/*
+** Bytes that cannot stand in a plain string of ASCII, or end it, likewise:
+** those from which 0x20 borrows, or 1 where they equal a quote or a backslash.
+*/
 static inline uint64_t es_json_not_plain(uint64_t w) {
   uint64_t control = w - ES_JSON_EACH(0x20);
   uint64_t quote = (w ^ ES_JSON_EACH('"')) - ES_JSON_EACH(1);

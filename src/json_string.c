@@ -14,16 +14,9 @@ typedef es_JsonReader Reader;
 
 #define EACH ES_JSON_EACH
 
-/*
-** The bytes of 'w' that end a run, as their top bits: those from which 0x20
-** borrows, or 1 where they equal a quote or a backslash. Borrows may set bits
-** above the lowest one that is set; that one is right.
-*/
+/* The bytes of 'w' that end a run: not those that are only beyond ASCII. */
 static uint64_t stops(uint64_t w) {
-  uint64_t control = w - EACH(0x20);
-  uint64_t quote = (w ^ EACH('"')) - EACH(1);
-  uint64_t slash = (w ^ EACH('\\')) - EACH(1);
-  return (control | quote | slash) & ~w & EACH(0x80);
+  return es_json_not_plain(w) & ~w;
 }
 
 static int is_stop(Byte c) {

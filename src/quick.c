@@ -210,8 +210,8 @@ static int take_fields(Quick *q, const Entry *e, uint32_t key) {
 }
 
 /* What begins an entry: a tag's or relation's name, or a value's key. */
-static const es_Phrase *opening(const Entry *e, es_QuickPart part) {
-  return part == ES_QUICK_TRAITS ? e->words->fields : e->words->name;
+static const es_Phrase *opening(const Entry *e, es_Part part) {
+  return part == ES_PART_TRAITS ? e->words->fields : e->words->name;
 }
 
 /*
@@ -219,7 +219,7 @@ static const es_Phrase *opening(const Entry *e, es_QuickPart part) {
 ** registration, so that none comes twice; what followed the last one before
 ** mostly does so again. NULL for anything else.
 */
-static Entry *take_entry(Quick *q, es_QuickPart part, uint32_t *last) {
+static Entry *take_entry(Quick *q, es_Part part, uint32_t *last) {
   Entry *before = &q->entries[*last];
   uint32_t i = before->follow;
   if (i == 0 || !take(q, opening(&q->entries[i], part))) {
@@ -245,9 +245,9 @@ static void add_member(Quick *q, Entry *e, uint32_t slot, uint32_t target) {
 }
 
 static int take_tags(Quick *q, uint32_t slot) {
-  uint32_t last = ES_QUICK_TAGS;
+  uint32_t last = ES_PART_TAGS;
   while (!at_end(q, ']')) {
-    Entry *e = take_entry(q, ES_QUICK_TAGS, &last);
+    Entry *e = take_entry(q, ES_PART_TAGS, &last);
     if (e == NULL) return 0;
     add_member(q, e, slot, 0);
   }
@@ -255,9 +255,9 @@ static int take_tags(Quick *q, uint32_t slot) {
 }
 
 static int take_traits(Quick *q, uint32_t slot) {
-  uint32_t last = ES_QUICK_TRAITS;
+  uint32_t last = ES_PART_TRAITS;
   while (!at_end(q, '}')) {
-    Entry *e = take_entry(q, ES_QUICK_TRAITS, &last);
+    Entry *e = take_entry(q, ES_PART_TRAITS, &last);
     if (e == NULL || !take_fields(q, e, slot)) return 0;
     add_member(q, e, slot, 0);
   }
@@ -307,9 +307,9 @@ static int take_targets(Quick *q, Entry *e, uint32_t slot) {
 }
 
 static int take_pairs(Quick *q, uint32_t slot) {
-  uint32_t last = ES_QUICK_PAIRS;
+  uint32_t last = ES_PART_PAIRS;
   do {
-    Entry *e = take_entry(q, ES_QUICK_PAIRS, &last);
+    Entry *e = take_entry(q, ES_PART_PAIRS, &last);
     if (e == NULL || !take_targets(q, e, slot)) return 0;
   } while (!at_end(q, '}'));
   return take_fixed(q, ES_SAY_END);

@@ -9,14 +9,9 @@
 #include "wording.h"
 
 /*
-** The parts of a record, as a save tells them. The entries are listed by part;
-** before them stands one for each part that is none, so that something can
-** come before the first one.
+** The entries are listed by part; before them stands one for each part that is
+** none, so that something can come before the first one.
 */
-typedef enum es_QuickPart {
-  ES_QUICK_TAGS, ES_QUICK_TRAITS, ES_QUICK_PAIRS, ES_QUICK_PARTS
-} es_QuickPart;
-
 typedef struct es_QuickEntry {
   const es_Words *words;
   es_Store *store;
@@ -49,7 +44,7 @@ typedef struct es_Quick {
   double ratio;             /* how many times as many there will be */
   es_Wording wording;
   es_QuickEntry *entries;
-  uint32_t first[ES_QUICK_PARTS + 1];   /* where the parts begin */
+  uint32_t first[ES_PARTS + 1];   /* where the parts begin */
   int guards;               /* stack index of the guards of the next three */
   es_Buffer *members, *refs;
   es_Document *document;    /* the value in hand, when it is no plain one */

@@ -32,24 +32,19 @@ static int is_usable(const es_Entry *e) {
          s->count == 0 && s->pairs.count == 0 && s->pairs.freerow == 0;
 }
 
-static es_QuickPart part_of(const es_Trait *t) {
-  if (t->relation) return ES_QUICK_PAIRS;
-  return t->kind == ES_TAG ? ES_QUICK_TAGS : ES_QUICK_TRAITS;
-}
-
 /* Lists the entries by part, behind the ones that are none. [-0, +1] */
 static void list_entries(Quick *q) {
   const es_Registry *r = &q->op.w->registry;
-  size_t size = (r->n + ES_QUICK_PARTS) * sizeof *q->entries;
-  uint32_t i, n = ES_QUICK_PARTS;
+  size_t size = (r->n + ES_PARTS) * sizeof *q->entries;
+  uint32_t i, n = ES_PARTS;
   int part;
   q->entries = lua_newuserdatauv(q->op.L, size, 0);
   memset(q->entries, 0, size);
-  for (part = 0; part < ES_QUICK_PARTS; part++) {
+  for (part = 0; part < ES_PARTS; part++) {
     q->first[part] = n;
     for (i = 0; i < r->n; i++) {
       Entry *e = &q->entries[n];
-      if ((int)part_of(r->entries[i].store->trait) != part) continue;
+      if ((int)es_wording_part(&r->entries[i]) != part) continue;
       e->words = &q->wording.words[i];
       e->store = r->entries[i].store;
       e->usable = (unsigned char)is_usable(&r->entries[i]);
@@ -100,7 +95,7 @@ static es_Status reserve(const Quick *q) {
   es_World *w = q->op.w;
   uint32_t i;
   es_Status status = es_world_reserve_slots(w, q->n);
-  for (i = ES_QUICK_PARTS; i < q->first[ES_QUICK_PARTS]; i++) {
+  for (i = ES_PARTS; i < q->first[ES_PARTS]; i++) {
     const Entry *e = &q->entries[i];
     if (status == ES_OK && e->count > 0)
       status = es_store_reserve(e->store, &w->alloc, w->entities.cap,
@@ -113,9 +108,7 @@ static es_Status reserve(const Quick *q) {
 
 /* The handle that the entity with this index will have. */
 static es_Entity handle_of(const Quick *q, uint32_t index) {
-  const es_Entities *x = &q->op.w->entities;
-  return (es_Entity)x->world << (ES_SLOT_BITS + ES_GENERATION_BITS) |
-         (es_Entity)x->base << ES_SLOT_BITS | (q->slot + index);
+  return es_entity_first_handle(&q->op.w->entities, q->slot + index);
 }
 
 /* All targets must be there. */
@@ -165,7 +158,7 @@ static void exchange(const Quick *q, const Entry *e) {
 /* A finalizer may have looked at a column, or begun to watch. */
 static int is_usual_still(const Quick *q) {
   uint32_t i;
-  for (i = ES_QUICK_PARTS; i < q->first[ES_QUICK_PARTS]; i++)
+  for (i = ES_PARTS; i < q->first[ES_PARTS]; i++)
     if (q->entries[i].count > 0 && q->entries[i].store->shown) return 0;
   return is_quiet(q->op.w);
 }
@@ -178,7 +171,7 @@ static void commit(const Quick *q) {
   for (i = 0; i < q->n; i++) es_entity_spawn(&w->entities);
   w->lives += q->n;
   w->changes++;
-  for (i = ES_QUICK_PARTS; i < q->first[ES_QUICK_PARTS]; i++)
+  for (i = ES_PARTS; i < q->first[ES_PARTS]; i++)
     if (q->entries[i].count > 0) exchange(q, &q->entries[i]);
   for (; at < end; at += sizeof(es_QuickMember)) {
     const es_QuickMember *m = (const es_QuickMember *)(const void *)at;
@@ -202,7 +195,7 @@ static int is_misled(const Quick *q) {
 static int read_all(Quick *q) {
   uint32_t i;
   if (!es_quick_sample(q)) return 0;
-  for (i = ES_QUICK_PARTS; i < q->first[ES_QUICK_PARTS]; i++)
+  for (i = ES_PARTS; i < q->first[ES_PARTS]; i++)
     push_columns(q, &q->entries[i]);
   if (!es_quick_take(q) || is_misled(q)) return 0;
   if (!check_targets(q) || !settle_refs(q)) return 0;
@@ -220,9 +213,7 @@ static int run(lua_State *L) {
   size_t n;
   const char *text = lua_tolstring(L, 4, &n);
   int done;
-  q->op.L = L;
-  q->op.world = 1;
-  q->op.anchors = 2;
+  es_op_enter(&q->op, L);
   es_need_stack(L, 3 * LUA_MINSTACK);
   es_restore_check_fresh(&q->op);     /* a finalizer may have been here */
   if (!is_quiet(q->op.w) || q->op.w->registry.n > MOST_ENTRIES) return 0;
@@ -242,10 +233,7 @@ int es_quick_restore(const es_Op *op, const char *text, size_t n) {
   memset(&q, 0, sizeof q);
   q.op = *op;
   es_need_stack(L, 6);
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_pushcclosure(L, run, 1);
-  lua_pushvalue(L, op->world);
-  lua_pushvalue(L, op->anchors);
+  es_op_push_call(op, run);
   lua_pushlightuserdata(L, &q);
   lua_pushvalue(L, 2);
   es_op_lock(op);

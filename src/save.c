@@ -14,9 +14,6 @@
 
 #define NOT_SAVED UINT32_MAX
 
-/* Which part of a record an entry belongs to. */
-typedef enum es_Part { PART_TAGS, PART_TRAITS, PART_PAIRS, PARTS } es_Part;
-
 /* An entry that occurs among the 64 slots in hand. */
 typedef struct es_Active {
   const es_Words *words;
@@ -33,8 +30,8 @@ typedef struct es_Save {
   uint32_t slots;        /* length of 'index' */
   es_Wording wording;
   es_Active *active;     /* who occurs among 64 slots, by part */
-  uint32_t end[PARTS];   /* where the parts end in 'active' */
-  uint64_t any[PARTS];   /* who of the 64 has something in the part */
+  uint32_t end[ES_PARTS];   /* where the parts end in 'active' */
+  uint64_t any[ES_PARTS];   /* who of the 64 has something in the part */
   int ctx;               /* stack index of the codecs' context */
   unsigned char open;    /* the save is running */
   /* where the walk is, for messages */
@@ -251,20 +248,15 @@ static void save_pairs(es_Save *s, const es_Words *w, uint32_t slot) {
   say_fixed(s, ES_SAY_END_LIST);
 }
 
-static es_Part part_of(const es_Entry *e) {
-  if (e->store->trait->relation) return PART_PAIRS;
-  return e->store->trait->kind == ES_TAG ? PART_TAGS : PART_TRAITS;
-}
-
 /* The active entries of one part that the slot has. */
 static void save_part(es_Save *s, es_Part part, uint32_t slot) {
-  uint32_t i = part == PART_TAGS ? 0 : s->end[part - 1];
+  uint32_t i = part == ES_PART_TAGS ? 0 : s->end[part - 1];
   for (; i < s->end[part]; i++) {
     const es_Words *w = s->active[i].words;
     if (!(s->active[i].has >> (slot & 63) & 1)) continue;
     s->entry = w->entry;
-    if (part == PART_TAGS) say(s, w->name);
-    else if (part == PART_PAIRS) save_pairs(s, w, slot);
+    if (part == ES_PART_TAGS) say(s, w->name);
+    else if (part == ES_PART_PAIRS) save_pairs(s, w, slot);
     else save_data(s, w, slot);
   }
   s->entry = NULL;
@@ -297,16 +289,16 @@ static void find_active(es_Save *s, uint32_t k) {
   const es_Registry *r = &s->op.w->registry;
   uint32_t i, n = 0;
   es_Part part;
-  for (part = PART_TAGS; part < PARTS; part++) {
+  for (part = ES_PART_TAGS; part < ES_PARTS; part++) {
     s->any[part] = 0;
     for (i = 0; i < r->n; i++) {
       const es_Entry *e = &r->entries[i];
       uint64_t has = es_bitset_word(&e->store->has, k);
-      if (has == 0 || e->transient || part_of(e) != part) continue;
+      if (has == 0 || e->transient || es_wording_part(e) != part) continue;
       s->active[n].words = &s->wording.words[i];
       s->active[n++].has = has;
       s->any[part] |= has;
-      if (part == PART_TRAITS && !e->codec)
+      if (part == ES_PART_TRAITS && !e->codec)
         fetch_values(s, &s->wording.words[i], k, has);
     }
     s->end[part] = n;
@@ -319,17 +311,17 @@ static int has_any(const es_Save *s, es_Part part, uint32_t slot) {
 
 static void save_record(es_Save *s, uint32_t slot) {
   int world = s->record == NOT_SAVED;
-  if (has_any(s, PART_TAGS, slot)) {
+  if (has_any(s, ES_PART_TAGS, slot)) {
     say_fixed(s, ES_SAY_RECORD);
-    save_part(s, PART_TAGS, slot);
+    save_part(s, ES_PART_TAGS, slot);
     say_fixed(s, ES_SAY_TRAITS);
   } else {
     say_fixed(s, ES_SAY_RECORD_NO_TAGS);
   }
-  save_part(s, PART_TRAITS, slot);
-  if (!world && has_any(s, PART_PAIRS, slot)) {
+  save_part(s, ES_PART_TRAITS, slot);
+  if (!world && has_any(s, ES_PART_PAIRS, slot)) {
     say_fixed(s, ES_SAY_PAIRS);
-    save_part(s, PART_PAIRS, slot);
+    save_part(s, ES_PART_PAIRS, slot);
     say_fixed(s, ES_SAY_END);
   } else {
     say_fixed(s, world ? ES_SAY_END : ES_SAY_END_NO_PAIRS);
@@ -444,9 +436,7 @@ static void push_columns(es_Save *s) {
 static int run(lua_State *L) {
   es_Save *s = lua_touserdata(L, 3);
   uint32_t entries = s->op.w->registry.n;
-  s->op.L = L;
-  s->op.world = 1;
-  s->op.anchors = 2;
+  es_op_enter(&s->op, L);
   es_need_stack(L, 3 * LUA_MINSTACK);
   s->path = es_guard_buffer(L);
   s->walk = es_luadoc_walk(L, s->op.w->state, s->sink);
@@ -478,10 +468,7 @@ void es_save_world(const es_Op *op, es_Sink *sink) {
   s->op = *op;
   s->sink = sink;
   s->open = 1;
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_pushcclosure(L, run, 1);
-  lua_pushvalue(L, op->world);
-  lua_pushvalue(L, op->anchors);
+  es_op_push_call(op, run);
   lua_pushvalue(L, -4);   /* save run world anchors save */
   op->w->readonly++;
   status = lua_pcall(L, 3, 0, 0);

@@ -7,6 +7,12 @@
 #include "guard.h"
 #include "json.h"
 
+es_Part es_wording_part(const es_Entry *e) {
+  const es_Trait *t = e->store->trait;
+  if (t->relation) return ES_PART_PAIRS;
+  return t->kind == ES_TAG ? ES_PART_TAGS : ES_PART_TRAITS;
+}
+
 /* The next phrase; the words are added. */
 static es_Phrase *next_phrase(es_Phrase **at) {
   es_Phrase *p = (*at)++;

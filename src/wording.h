@@ -7,6 +7,13 @@
 #include "phrase.h"
 #include "world.h"
 
+/* The parts of a record, in their order. */
+typedef enum es_Part { ES_PART_TAGS, ES_PART_TRAITS, ES_PART_PAIRS, ES_PARTS }
+    es_Part;
+
+/* The part that an entry belongs to. */
+es_Part es_wording_part(const es_Entry *e);
+
 /* What is told about every entity, and where it stands in a record. */
 enum {
   ES_SAY_RECORD,          /* {"tags":[ */
